@@ -35,18 +35,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Time how long things take to start.")
     parser.add_argument("--runs", type=int, default=5, help="of each (default: 5)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    given = parser.parse_args()
-    if given.runs < 1:
+    options = parser.parse_args()
+    if options.runs < 1:
         parser.error("--runs must be at least 1")
     times: dict[str, list[float]] = {name: [] for name in COMMANDS}
-    for _ in range(given.runs):
+    for _ in range(options.runs):
         for name, arguments in COMMANDS.items():
             times[name].append(seconds(arguments))
     rows = {
-        name: {"best_s": min(found), "median_s": statistics.median(found)}
-        for name, found in times.items()
+        name: {"best_s": min(samples), "median_s": statistics.median(samples)}
+        for name, samples in times.items()
     }
-    if given.json:
+    if options.json:
         print(json.dumps(rows))
         return
     print(f"{'':24}{'best':>10}{'median':>10}")

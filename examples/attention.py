@@ -13,8 +13,8 @@ def in_numpy(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The definition, in f64: each step makes a whole array."""
     scores = q.astype(np.float64) @ k.astype(np.float64).T / np.sqrt(DEPTH)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    found: np.ndarray = weights / weights.sum(axis=1, keepdims=True) @ v
-    return found
+    result: np.ndarray = weights / weights.sum(axis=1, keepdims=True) @ v
+    return result
 
 
 def main() -> None:
@@ -33,8 +33,8 @@ def main() -> None:
     rng = np.random.default_rng(0)
     q = rng.standard_normal((QUERIES, DEPTH), np.float32)
     k, v = rng.standard_normal((2, KEYS, DEPTH), np.float32)
-    found = kernel(q, k, v)
-    worst = np.max(np.abs(found - in_numpy(q, k, v)))
+    result = kernel(q, k, v)
+    worst = np.max(np.abs(result - in_numpy(q, k, v)))
     print(f"greatest difference from NumPy in f64: {worst:.1e}")
     if worst > 1e-5:
         raise SystemExit("the kernel is wrong")

@@ -89,27 +89,27 @@ class Model:
     def __init__(
         self, file: Gguf, context: int, activations: Literal["f32", "s8"]
     ) -> None:
-        self.config = own = Config.of(file)
+        self.config = config = Config.of(file)
         self.embedding = _wide(file["token_embd.weight"])
         self.layers = [
             {
                 name: self._part(file[f"blk.{layer}.{name}.weight"], activations)
                 for name in (*_PRODUCTS, "attn_norm", "ffn_norm")
             }
-            for layer in range(own.layers)
+            for layer in range(config.layers)
         ]
         self.norm = _wide(file["output_norm.weight"])
         output = "output.weight" if "output.weight" in file else "token_embd.weight"
         self.output = self._part(file[output], activations)
-        shape = own.layers, own.groups, context, own.depth
+        shape = config.layers, config.groups, context, config.depth
         self.keys, self.values = np.zeros((2, *shape), np.float32)
         self.mask = np.full(context, -np.inf, np.float32)
         self.past = 0
 
-        self.rms = compiled(f"rms_norm:1x{own.width}:f32:eps={own.epsilon}")
-        each, scale = own.heads // own.groups, own.depth**-0.5
+        self.rms = compiled(f"rms_norm:1x{config.width}:f32:eps={config.epsilon}")
+        each, scale = config.heads // config.groups, config.depth**-0.5
         self.attention = compiled(
-            f"compose:{own.heads}x{context}x{own.depth}x{own.depth}:f32:graph="
+            f"compose:{config.heads}x{context}x{config.depth}x{config.depth}:f32:graph="
             f"s[h,t]=sum(q[h,d]*k[h//{each},t,d]);z[h,t]=s*{scale}+b[t];m[h]=max(z);"
             f"p[h,t]=exp(z-m);l[h]=sum(p);o[h,e]=sum(p*v[h//{each},t,e]);y[h,e]=o/l"
         )
@@ -124,18 +124,18 @@ class Model:
 
     def step(self, token: int) -> Array:
         """The scores of each token to come after one."""
-        own, at = self.config, self.past
+        config, at = self.config, self.past
         self.mask[at] = 0
         x = self.embedding[token : token + 1]
         for layer, keys, values in zip(
             self.layers, self.keys, self.values, strict=True
         ):
             normal = self.rms(x, layer["attn_norm"])
-            q = self._turned(layer["attn_q"](normal), own.heads, at)
-            keys[:, at] = self._turned(layer["attn_k"](normal), own.groups, at)
-            values[:, at] = layer["attn_v"](normal).reshape(own.groups, own.depth)
+            q = self._turned(layer["attn_q"](normal), config.heads, at)
+            keys[:, at] = self._turned(layer["attn_k"](normal), config.groups, at)
+            values[:, at] = layer["attn_v"](normal).reshape(config.groups, config.depth)
             seen = self.attention(q, keys, self.mask, values)
-            x = x + layer["attn_output"](seen.reshape(1, own.width))
+            x = x + layer["attn_output"](seen.reshape(1, config.width))
             normal = self.rms(x, layer["ffn_norm"])
             inner = self.gate(layer["ffn_gate"](normal), layer["ffn_up"](normal))
             x = x + layer["ffn_down"](inner)
@@ -178,10 +178,10 @@ def decode(model: Model, prompt: Sequence[int], count: int) -> list[int]:
     """The tokens that score best after a prompt, one after another."""
     for token in prompt:
         scores = model.step(token)
-    found = [int(np.argmax(scores))]
-    while len(found) < count:
-        found.append(int(np.argmax(model.step(found[-1]))))
-    return found
+    tokens = [int(np.argmax(scores))]
+    while len(tokens) < count:
+        tokens.append(int(np.argmax(model.step(tokens[-1]))))
+    return tokens
 
 
 def main(argv: Sequence[str] | None = None) -> None:

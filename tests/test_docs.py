@@ -175,8 +175,8 @@ def test_links_lead_somewhere(path: Path) -> None:
 def _anchors(path: Path) -> set[str]:
     """The names that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(), re.M)
-    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
-    return {heading.replace(" ", "-") for heading in kept}
+    words = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in words}
 
 
 @every_file
@@ -289,10 +289,10 @@ def _entry(path: str, listed: list[str]) -> str:
 
 def test_every_variable_is_documented() -> None:
     """Names of ours that stand in the sources as strings, and nothing else."""
-    found: set[str] = set()
+    names: set[str] = set()
     for folder in ("morello", "dialect", "passes", "benchmarks", "lit", "tests"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".py", ".cfg") and path.name != Path(__file__).name:
-                found |= set(re.findall(r"\"(MORELLO_[A-Z_]+)\"", path.read_text()))
+                names |= set(re.findall(r"\"(MORELLO_[A-Z_]+)\"", path.read_text()))
     documented = {v.name for v in VARIABLES if v.name.startswith("MORELLO_")}
-    assert found == documented
+    assert names == documented

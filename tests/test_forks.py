@@ -185,12 +185,12 @@ def test_forks_amid_compilations(tmp_path: Path) -> None:
     def child() -> None:
         compile_one(0)
         stop = threading.Event()
-        made: list[int] = []
+        counts: list[int] = []
 
         def work() -> None:
             while not stop.is_set():
-                made.append(len(made))
-                compile_one(made[-1])
+                counts.append(len(counts))
+                compile_one(counts[-1])
 
         thread = threading.Thread(target=work)
         thread.start()
@@ -201,7 +201,7 @@ def test_forks_amid_compilations(tmp_path: Path) -> None:
         stop.set()
         thread.join()
         assert [ending(number) for number in children] == [0] * 12
-        assert made
+        assert counts
 
     check_in_child(child)
 
@@ -233,6 +233,6 @@ print([os.waitpid(child, 0)[1] for child in children])
 def test_forks_amid_the_first_compilation_of_a_process(tmp_path: Path) -> None:
     """Modules are imported, and the search is loaded."""
     run = python("-c", FIRST, str(tmp_path / "tables.sqlite"))
-    found = run.stdout.strip().strip("[]").split(", ")
+    pids = run.stdout.strip().strip("[]").split(", ")
     assert run.returncode == 0, run.stderr
-    assert set(found) == {"0"}, run
+    assert set(pids) == {"0"}, run

@@ -147,13 +147,13 @@ def _package(name: str) -> str:
 @functools.cache
 def _names(path: Path) -> tuple[tuple[str, ...], ...]:
     """Imports of a module, anywhere, types too: a module alone, or with a name."""
-    found: set[tuple[str, ...]] = set()
+    names: set[tuple[str, ...]] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {(alias.name,) for alias in node.names}
+            names |= {(alias.name,) for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {(node.module, alias.name) for alias in node.names}
-    return tuple(found)
+            names |= {(node.module, alias.name) for alias in node.names}
+    return tuple(names)
 
 
 def _imports(path: Path) -> set[str]:
@@ -163,14 +163,14 @@ def _imports(path: Path) -> set[str]:
 
 
 def test_top_folders() -> None:
-    found = {
+    folders = {
         path.name
         for path in ROOT.iterdir()
         if path.is_dir() and not path.name.startswith(".")
     }
     ours = {
         name
-        for name in found
+        for name in folders
         if not any(fnmatch.fnmatch(name, pattern) for pattern in NOT_OURS)
     }
     assert ours == FOLDERS

@@ -17,14 +17,14 @@ def test_new_arrays_are_ordinary_arrays(shape: tuple[int, ...], name: str) -> No
     dtype = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
     for make in (new_arrays.empty, new_arrays.zeros):
         for _ in range(3):
-            found = make(shape, dtype)
-            assert (found.shape, found.dtype) == (shape, dtype)
-            assert found.flags.c_contiguous
-            assert found.flags.writeable
-            assert found.flags.aligned
-            if found.nbytes >= new_arrays.LARGE:
-                assert found.ctypes.data % new_arrays.ALIGNMENT == 0
+            array = make(shape, dtype)
+            assert (array.shape, array.dtype) == (shape, dtype)
+            assert array.flags.c_contiguous
+            assert array.flags.writeable
+            assert array.flags.aligned
+            if array.nbytes >= new_arrays.LARGE:
+                assert array.ctypes.data % new_arrays.ALIGNMENT == 0
             if make is new_arrays.zeros:
-                assert not found.view(np.uint8).any() if shape else found == 0
-            found[...] = 1
-            assert (found == 1).all()
+                assert not array.view(np.uint8).any() if shape else array == 0
+            array[...] = 1
+            assert (array == 1).all()

@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         words_of_cases = [word for word in options.what if not _is_any_spec(word)]
         wanted = cases(words_of_cases or ["f32-squares", "f32-skinny"])
         with contextlib.ExitStack() as stack:
-            found: dict[str, Command] = {}
+            commands: dict[str, Command] = {}
             roots: dict[str, tuple[Path, str]] = {}
             for role, revision in (("old", options.old), ("new", options.new)):
                 root, commit = ROOT, ""
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 name = f"{role} {commit or commit_of(ROOT)}"
                 # Each reads its own: formats, and costs of one version, may differ.
                 db = options.db if options.db == "none" else f"{options.db}.{role}"
-                found[name] = command(options.threads, root, db, options.native)
+                commands[name] = command(options.threads, root, db, options.native)
                 roots[name] = root, db
             if words_of_specs:
                 specs = [s for word in words_of_specs for s in SPECS.get(word, (word,))]
@@ -47,11 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 if not words_of_cases:
                     return status
             if options.search:
-                return search(found, wanted)
-            come_from = origin("benchmarks.commits", words, " and ".join(found))
+                return search(commands, wanted)
+            come_from = origin("benchmarks.commits", words, " and ".join(commands))
             name = options.name or "commits"
             # The new one is what is looked at; the old one takes the peers' place.
-            return run(name, found, [list(found)[1]], wanted, options, come_from)
+            return run(name, commands, [list(commands)[1]], wanted, options, come_from)
     except (CaseError, ValueError, OSError) as error:
         sys.stderr.write(f"commits: error: {error}\n")
         return 2

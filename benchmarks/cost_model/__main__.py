@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     samples = options.samples or (8 if options.quick else 200)
     specs = options.spec or (QUICK if options.quick else SPECS)
     command = shlex.join(["python", "-m", "benchmarks.cost_model", *words])
-    found: list[Sample] = []
+    measured: list[Sample] = []
     start = time.perf_counter()
     try:
         target = chosen_target(options.target)
@@ -75,9 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         plan = Plan(samples, options.seconds, options.seed, options.lock, pool=POOL)
         for sample in _measured(specs, target, plan, options.jobs):
-            found.append(sample)
+            measured.append(sample)
             _tell(f"{sample.spec}: {time.perf_counter() - start:.0f} s")
-            page = write(options.output, found, origin)  # what there is, if it ends
+            page = write(options.output, measured, origin)  # what there is, if it ends
     except (MorelloError, OSError) as error:
         _tell(f"error: {error}")
         return 2

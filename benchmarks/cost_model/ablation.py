@@ -93,8 +93,8 @@ def table(target: Target, judge: Judge) -> str:
         _row("nothing", 0, judge(target)),
     ]
     for name in names(Coefficients):
-        found = judge(with_costs(target, {name: 0}))
-        lines.append(_row(f"`{name}`", cost_of(target, name), found))
+        quality = judge(with_costs(target, {name: 0}))
+        lines.append(_row(f"`{name}`", cost_of(target, name), quality))
     return "\n".join(lines)
 
 
@@ -121,7 +121,7 @@ def in_folds(
     ]
 
     def judge(lacking: Target) -> Quality:
-        found = [
+        qualities = [
             sample.quality(
                 fit_in_steps(
                     [m for m in measured if m.impl.spec not in part], lacking, within
@@ -130,9 +130,9 @@ def in_folds(
             for part, sample in zip(parts, tested, strict=True)
         ]
         return Quality(
-            geometric_mean([quality.regret for quality in found]),
-            max(quality.worst for quality in found),
-            float(np.mean([quality.rank for quality in found])),
+            geometric_mean([quality.regret for quality in qualities]),
+            max(quality.worst for quality in qualities),
+            float(np.mean([quality.rank for quality in qualities])),
         )
 
     return judge
@@ -143,10 +143,10 @@ def refit_to(measured: Sequence[Measured], within: Bounds) -> Refit:
     return lambda target: fit_in_steps(measured, target, within)
 
 
-def _row(name: str, value: int, found: Quality) -> str:
+def _row(name: str, value: int, quality: Quality) -> str:
     return (
-        f"| {name} | {value or ''} | {found.regret:.3f} | {found.worst:.2f} | "
-        f"{found.rank:.2f} |"
+        f"| {name} | {value or ''} | {quality.regret:.3f} | {quality.worst:.2f} | "
+        f"{quality.rank:.2f} |"
     )
 
 

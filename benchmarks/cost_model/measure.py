@@ -87,12 +87,12 @@ def measure(text: str, target: Target, plan: Plan) -> Sample:
         programs = [impls[0], *some]
         return in_rounds(spec, programs, target, watch, turns, plan.lock)
 
-    found, choice = [1.0], []
+    values, choice = [1.0], []
     for start in range(1, max(2, len(impls)), _BATCH):
         rounds = in_turns(impls[start : start + _BATCH], _TURNS)
-        found += ratios(rounds)[1:].tolist()
+        values += ratios(rounds)[1:].tolist()
         choice += [times[0] for times in rounds]
-    fastest = sorted(range(1, len(impls)), key=lambda i: found[i])[:_FASTEST]
+    fastest = sorted(range(1, len(impls)), key=lambda i: values[i])[:_FASTEST]
     rounds = in_turns([impls[index] for index in fastest], _ROUNDS)
     good = [one for one in choice if one.is_good] or choice
     cycles = statistics.median(one.cycles for one in good)
@@ -101,7 +101,7 @@ def measure(text: str, target: Target, plan: Plan) -> Sample:
     return Sample(
         text,
         tuple(predicted),
-        tuple(cycles * ratio for ratio in found),
-        tuple(seconds * ratio for ratio in found),
+        tuple(cycles * ratio for ratio in values),
+        tuple(seconds * ratio for ratio in values),
         tuple(map(tuple, rounds)),
     )

@@ -40,12 +40,12 @@ def ratios(rounds: Sequence[Sequence[Time]]) -> Floats:
     """
     cycles = np.array([[one.cycles for one in times] for times in rounds])
     good = np.array([[one.is_good for one in times] for times in rounds])
-    found = []
-    for own, own_good in zip(cycles.T, good.T, strict=True):
-        both = own_good & good[:, 0]
+    values = []
+    for of_model, is_good in zip(cycles.T, good.T, strict=True):
+        both = is_good & good[:, 0]
         counted = both if both.sum() >= _ENOUGH else np.ones_like(both)
-        found.append(np.median(own[counted] / cycles[counted, 0]))
-    return np.array(found, np.float64)
+        values.append(np.median(of_model[counted] / cycles[counted, 0]))
+    return np.array(values, np.float64)
 
 
 def regret(rounds: Sequence[Sequence[Time]]) -> float:

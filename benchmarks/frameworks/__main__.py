@@ -69,28 +69,28 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--bf16", action="store_true", help="models in bf16")
     parser.add_argument("--native", action="store_true", help="hold nobody to AVX2")
     parser.add_argument("--partition", action="store_true", help="parts of least cost")
-    found = parser.parse_intermixed_args(words)
-    if (found.partition or found.beside) and found.framework == "jax":
+    options = parser.parse_intermixed_args(words)
+    if (options.partition or options.beside) and options.framework == "jax":
         parser.error("--partition, --beside: their models are those of torch")
-    if unknown := set(found.beside) - set(exported.RUNTIMES):
+    if unknown := set(options.beside) - set(exported.RUNTIMES):
         parser.error(f"--beside: no runtime is called {', '.join(sorted(unknown))}")
-    for runtime in found.beside:
+    for runtime in options.beside:
         if importlib.util.find_spec(runtime) is None:
             parser.error(f"--beside: {runtime} is not installed: pip install {runtime}")
-    if found.priority and found.framework == "jax":
+    if options.priority and options.framework == "jax":
         parser.error("--priority: XLA computes on threads of its own, which would wait")
-    return found
+    return options
 
 
 def _in_turns(calls: Sequence[Call], options: argparse.Namespace) -> list[list[float]]:
     """Microseconds of a call, for each turn of each contender."""
-    found: list[list[float]] = [[] for _ in calls]
+    samples: list[list[float]] = [[] for _ in calls]
     with before_all_else(options.priority):
         count = enough_calls(calls[0], LEAST)
         for _ in range(options.turns):
-            for call, times in zip(calls, found, strict=True):
+            for call, times in zip(calls, samples, strict=True):
                 times.append(1e6 * seconds_of(call, count))
-    return found
+    return samples
 
 
 def _line(name: str, times: dict[str, list[float]], rest: str) -> str:
@@ -104,7 +104,8 @@ def _line(name: str, times: dict[str, list[float]], rest: str) -> str:
     median = {who: float(np.median(turns)) for who, turns in times.items() if turns}
     ours, *others = (who for who in best if who != "eager")
     ratios = [
-        min(found[who] for who in others) / found[ours] for found in (best, median)
+        min(of_contender[who] for who in others) / of_contender[ours]
+        for of_contender in (best, median)
     ]
     cells = " ".join(
         f"{best[who]:11.1f}" if who in best else f"{'-':>11}" for who in times
@@ -158,9 +159,9 @@ def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str
     target = {} if options.native else {"target": options.target}
     backend: Any = importlib.import_module("morello.torch.dynamo_backend")
     backend.Group = Noted
-    given = {"wait": True, "threads": 1, "freeze": options.freeze, **target}
-    given |= {"pack": True} if options.pack else {}
-    given |= {"flushing": True} if options.bf16 else {}
+    settings = {"wait": True, "threads": 1, "freeze": options.freeze, **target}
+    settings |= {"pack": True} if options.pack else {}
+    settings |= {"flushing": True} if options.bf16 else {}
     calls: dict[str, Call] = {}
     bounds = [1e-4 * max(1.0, float(other.abs().max())) for other in wanted]
     if options.bf16:
@@ -175,12 +176,12 @@ def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str
         return time.perf_counter() - began
 
     def ours(who: str, **more: Any) -> float:
-        return compiled(who, backend="morello", options=given | more)
+        return compiled(who, backend="morello", options=settings | more)
 
     first = ours("ours", **({"partition": "cost"} if options.partition else {}))
     noted = tuple(groups)
     assert noted
-    assert all(own.native is not None for own in noted)
+    assert all(one.native is not None for one in noted)
     if options.partition:
         other = ours("rule")
     else:
@@ -194,19 +195,19 @@ def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str
     times |= zip(calls, turns, strict=True)
     rest = f"found in {first:.1f} s"
     if options.partition:
-        parts = [own.native.compiled.specs for own in groups]
+        parts = [one.native.compiled.specs for one in groups]
         same = parts[: len(noted)] == parts[len(noted) :]
         rest += f", then by the rule in {other:.1f} s"
         return _line(name, times, rest + ": the same parts" * same)
     if options.beside:
         return _line(name, times, f"{rest}, groups: {len(noted)}{failed}")
-    beyond = " and ".join(_beyond(torch, own, options) for own in noted)
+    beyond = " and ".join(_beyond(torch, one, options) for one in noted)
     return _line(name, times, f"{rest}, a group takes {beyond} µs beyond its code")
 
 
-def _error(own: Any, exact: Any) -> float:
+def _error(result: Any, exact: Any) -> float:
     """The greatest difference of two tensors of floats."""
-    return float((own.float() - exact).abs().max())
+    return float((result.float() - exact).abs().max())
 
 
 def _add(
@@ -226,8 +227,10 @@ def _add(
     Raises:
         AssertionError: they are not.
     """
-    for own, other, bound in zip(_tensors(torch, call()), wanted, bounds, strict=True):
-        torch.testing.assert_close(own.float(), other, rtol=1e-3, atol=bound)
+    for result, other, bound in zip(
+        _tensors(torch, call()), wanted, bounds, strict=True
+    ):
+        torch.testing.assert_close(result.float(), other, rtol=1e-3, atol=bound)
     calls[who] = call
 
 
@@ -273,12 +276,12 @@ def _beyond(torch: Any, group: Any, options: argparse.Namespace) -> str:
     from morello.torch.native_call import array_of
 
     tensors = []
-    for given in group._inputs:
-        assert given.is_contiguous()
+    for array in group._inputs:
+        assert array.is_contiguous()
         # Variances are among the floats, and places among the integers.
-        numbers = torch.rand(tuple(given.shape)) + 0.5
-        is_number = given.is_floating_point()
-        tensors.append((numbers if is_number else 0 * numbers).to(given.dtype))
+        numbers = torch.rand(tuple(array.shape)) + 0.5
+        is_number = array.is_floating_point()
+        tensors.append((numbers if is_number else 0 * numbers).to(array.dtype))
     group(*tensors)
     native = group.native
     compiled = native.compiled
@@ -318,20 +321,20 @@ def _function(
     import morello.jax
 
     rng = np.random.default_rng(0)
-    given = [
+    arrays = [
         jax.numpy.asarray(rng.standard_normal(shape, np.float32) / shape[0] ** 0.5)
         for shape in shapes
     ]
     target = {} if options.native else {"target": options.target}
     began = time.perf_counter()
-    ours = morello.jax.compile(function, *given, threads=1, **target)
+    ours = morello.jax.compile(function, *arrays, threads=1, **target)
     rest = f"found in {time.perf_counter() - began:.1f} s"
-    mine = jax.jit(ours).lower(*given).compile()
-    theirs = jax.jit(function).lower(*given).compile()
-    np.testing.assert_allclose(mine(*given), theirs(*given), rtol=1e-3, atol=1e-4)
+    mine = jax.jit(ours).lower(*arrays).compile()
+    theirs = jax.jit(function).lower(*arrays).compile()
+    np.testing.assert_allclose(mine(*arrays), theirs(*arrays), rtol=1e-3, atol=1e-4)
     calls = [
-        lambda: mine(*given).block_until_ready(),
-        lambda: theirs(*given).block_until_ready(),
+        lambda: mine(*arrays).block_until_ready(),
+        lambda: theirs(*arrays).block_until_ready(),
     ]
     times = _in_turns(calls, options)
     return _line(name, dict(zip(("ours", "XLA"), times, strict=True)), rest)

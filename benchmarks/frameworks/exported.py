@@ -38,8 +38,8 @@ def onnxruntime(path: Path, inputs: Sequence[Any], bf16: bool = False) -> Run:
         str(path), options, providers=["CPUExecutionProvider"]
     )
     feeds = {
-        given.name: tensor.numpy()
-        for given, tensor in zip(session.get_inputs(), inputs, strict=True)
+        argument.name: tensor.numpy()
+        for argument, tensor in zip(session.get_inputs(), inputs, strict=True)
     }
     return lambda: session.run(None, feeds)
 

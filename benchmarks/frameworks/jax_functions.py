@@ -41,7 +41,7 @@ def hold(jax: Any) -> bool:
     names = subprocess.run(
         ["nm", "-C", str(library)], capture_output=True, text=True, check=False
     )
-    found = [
+    lines = [
         line
         for line in names.stdout.splitlines()
         if line.endswith(f" {_KNOWN}") and "guard" not in line
@@ -51,10 +51,10 @@ def hold(jax: Any) -> bool:
         for line in Path("/proc/self/maps").read_text().splitlines()
         if line.endswith(library.name)
     ]
-    if len(found) != 1 or not places:
+    if len(lines) != 1 or not places:
         return False
     base = min(int(place, 16) for place in places)
-    flags = ctypes.c_uint64.from_address(base + int(found[0].split()[0], 16))
+    flags = ctypes.c_uint64.from_address(base + int(lines[0].split()[0], 16))
     flags.value &= _UP_TO_FMA
     jax.clear_caches()
     return True

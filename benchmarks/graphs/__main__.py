@@ -63,10 +63,10 @@ def main(words: Sequence[str] | None = None) -> None:
 def _print_searches(options: argparse.Namespace) -> None:
     print(f"{'Spec':60} {'seconds':>8} {'CPU':>8} {'MB':>8}")
     for text in options.specs or SUITE:
-        found = searched(text, options.target, options.threads)
+        report = searched(text, options.target, options.threads)
         print(
-            f"{text:60} {found['seconds']:8.2f} {found['cpu']:8.2f} "
-            f"{found['megabytes']:8.0f}",
+            f"{text:60} {report['seconds']:8.2f} {report['cpu']:8.2f} "
+            f"{report['megabytes']:8.0f}",
             flush=True,
         )
 
@@ -116,10 +116,10 @@ def _times(
     ours: list[float] = []
     theirs: list[float] = []
     for _ in range(options.turns):
-        for call, found in ((mine, ours), (other, theirs)):
+        for call, seconds in ((mine, ours), (other, theirs)):
             if options.threads > 1:
                 time.sleep(PAUSE)  # the first call wakes its threads
-            found.append(1e6 * seconds_of(call, calls))
+            seconds.append(1e6 * seconds_of(call, calls))
     return ours, theirs
 
 

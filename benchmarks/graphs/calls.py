@@ -20,13 +20,13 @@ def calls_of(kernels: Sequence[Kernel]) -> tuple[list[Call], list[Any], list[Any
     """
     spec = kernels[0].spec
     inputs = spec.random(np.random.default_rng(0))
-    given = [spec.to_physical(i, array) for i, array in enumerate(inputs)]
+    operands = [spec.to_physical(i, array) for i, array in enumerate(inputs)]
     shape = spec.physical_shape(len(spec.tensors) - 1)
     outs = [np.empty(shape, np.float32) for _ in kernels]
     calls = [
-        kernel.bind(*given, out) for kernel, out in zip(kernels, outs, strict=True)
+        kernel.bind(*operands, out) for kernel, out in zip(kernels, outs, strict=True)
     ]
-    return calls, given, outs
+    return calls, operands, outs
 
 
 def beside_torch(
@@ -38,12 +38,12 @@ def beside_torch(
         AssertionError: the results differ.
         KeyError: PyTorch has no function for it.
     """
-    calls, given, outs = calls_of(kernels)
-    other = call_of(torch, text, given)
-    found = other().contiguous().numpy().reshape(outs[0].shape)
+    calls, inputs, outs = calls_of(kernels)
+    other = call_of(torch, text, inputs)
+    result = other().contiguous().numpy().reshape(outs[0].shape)
     for call, out in zip(calls, outs, strict=True):
         call()
-        assert np.allclose(out, found, rtol=1e-3, atol=1e-3), text
+        assert np.allclose(out, result, rtol=1e-3, atol=1e-3), text
     return calls, other
 
 

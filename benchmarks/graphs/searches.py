@@ -29,8 +29,8 @@ def searched(text: str, target: str, threads: int) -> dict[str, float]:
     """
     words = [sys.executable, "-m", MODULE, text, target, str(threads)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    seconds: dict[str, float] = json.loads(done.stdout)
+    return seconds
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -39,18 +39,18 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("spec")
     parser.add_argument("target")
     parser.add_argument("threads", type=int)
-    given = parser.parse_args(words)
-    machine = chosen_target(given.target, None)
-    goal = goal_of(given.spec, machine)
-    spec, machine = parallel_goal(goal.spec, machine, given.threads)
+    options = parser.parse_args(words)
+    machine = chosen_target(options.target, None)
+    goal = goal_of(options.spec, machine)
+    spec, machine = parallel_goal(goal.spec, machine, options.threads)
     start, cpu = time.perf_counter(), time.process_time()
     best_program(spec, machine)
-    found = {
+    report = {
         "seconds": time.perf_counter() - start,
         "cpu": time.process_time() - cpu,
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
-    print(json.dumps(found))
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -46,11 +46,11 @@ def call_of(torch: Any, text: str, arrays: list[Array]) -> Call:
         KeyError: there is no function for the name.
     """
     label, _, *rest = text.split(":")
-    given = [torch.from_numpy(array) for array in arrays]
+    tensors = [torch.from_numpy(array) for array in arrays]
     options = dict(part.split("=") for part in rest if "=" in part)
     functional = torch.nn.functional
     if label == "conv":
-        return _convolution(torch, text, options, *given)
+        return _convolution(torch, text, options, *tensors)
     gelu = "none" if options.get("gelu") == "erf" else "tanh"
     causal = options.get("causal") == "true"
     calls: dict[str, Callable[..., Call]] = {
@@ -63,9 +63,9 @@ def call_of(torch: Any, text: str, arrays: list[Array]) -> Call:
         ),
         "residual_matmul": lambda a, w, c: lambda: torch.addmm(c, a, w),
         "chain": lambda a, b, c: lambda: torch.mm(torch.mm(a, b), c),
-        "attention": lambda *given: _attention(torch, causal, *given),
+        "attention": lambda *tensors: _attention(torch, causal, *tensors),
     }
-    return calls[label](*given)
+    return calls[label](*tensors)
 
 
 def _norm(
@@ -76,12 +76,12 @@ def _norm(
     return lambda: function(x, shape, *rest, eps=eps)
 
 
-def _attention(torch: Any, causal: bool, *given: Any) -> Call:
+def _attention(torch: Any, causal: bool, *operands: Any) -> Call:
     if causal:  # PyTorch knows one order of places: theirs are written into the inputs
-        keys, queries, *given = given
+        keys, queries, *operands = operands
         torch.arange(len(keys), out=keys)
         torch.arange(len(queries), out=queries)
-    heads = [(a if a.dim() > 2 else a[None])[None] for a in given]
+    heads = [(a if a.dim() > 2 else a[None])[None] for a in operands]
     attend = torch.nn.functional.scaled_dot_product_attention
     return lambda: attend(*heads, is_causal=causal)
 
@@ -106,7 +106,7 @@ def _convolution(
     convolve = torch.nn.functional.conv2d
 
     def call() -> Any:
-        found = convolve(images, filters, None, stride, pad, dilation, groups)
-        return found.permute(0, 2, 3, 1) if last else found
+        result = convolve(images, filters, None, stride, pad, dilation, groups)
+        return result.permute(0, 2, 3, 1) if last else result
 
     return call

@@ -120,12 +120,12 @@ class Case:
             CaseError: anything else.
         """
         head, *options = re.split(r":(?=\w+=)", text.strip())
-        found = re.fullmatch(r"matmul:(\d+(?:x\d+){2,3})(?::([\w,]+))?", head)
-        if not found:
+        match = re.fullmatch(r"matmul:(\d+(?:x\d+){2,3})(?::([\w,]+))?", head)
+        if not match:
             raise CaseError(f"'{text}' is no matmul; write matmul:512x512x512:f32")
-        sizes = tuple(map(int, found[1].split("x")))
+        sizes = tuple(map(int, match[1].split("x")))
         b, m, k, n = (1, *sizes) if len(sizes) == 3 else sizes
-        names = (found[2] or "f32").split(",")
+        names = (match[2] or "f32").split(",")
         lhs, rhs, out = names * 3 if len(names) == 1 else (*names, "", "", "")[:3]
         forms = {
             "rhs": _RHS,
@@ -133,20 +133,20 @@ class Case:
             "flushing": _PRODUCTS,
             "inputs": _INPUTS,
         }
-        given = {key: next(iter(words)) for key, words in forms.items()}
+        single = {key: next(iter(words)) for key, words in forms.items()}
         for option in options:
             key = option.partition("=")[0]
             known = {form: word for word, form in forms.get(key, {}).items()}
             if f":{option}" not in known:
                 raise CaseError(f"'{option}' in '{text}' is no option of a case")
-            given[key] = known[f":{option}"]
+            single[key] = known[f":{option}"]
         return cls(
             (b, m, k, n),
             (lhs, rhs, out),
-            given["rhs"],
-            given["saturating"],
-            given["flushing"],
-            given["inputs"],
+            single["rhs"],
+            single["saturating"],
+            single["flushing"],
+            single["inputs"],
         )
 
 

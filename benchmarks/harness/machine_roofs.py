@@ -17,12 +17,12 @@ def memories(threads: int) -> dict[str, int]:
     """
     caches = {cache.level: cache.size for cache in host().caches}
     last = max(caches, default=0)
-    found = {
+    sizes = {
         f"read L{level}": size // 4 if level == last else size // 2 * threads
         for level, size in sorted(caches.items())
     }
-    found["read DRAM"] = 4 * beyond_caches() * threads
-    return found
+    sizes["read DRAM"] = 4 * beyond_caches() * threads
+    return sizes
 
 
 def beyond_caches() -> int:

@@ -89,8 +89,8 @@ class Field:
         with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder:
             save_data(Data.make(case), Path(folder))
             for _ in range(self._plan.loads):
-                found = self._rounds(case, folder, rates)
-                entries = {n: joined(entries.get(n), e) for n, e in found.items()}
+                row = self._rounds(case, folder, rates)
+                entries = {n: joined(entries.get(n), e) for n, e in row.items()}
         roof = Roof(
             arithmetic_roof(case),
             rates[arithmetic_roof(case)],
@@ -122,11 +122,11 @@ class Field:
             if entry.status == "ok":
                 samplers[entry.name] = partial(self._sample, entries, entry.name)
         seconds, least = plan.seconds / plan.loads, -(-plan.least // plan.loads)
-        found = interleave(samplers, seconds, least)
-        least_times = _least_times(case, found)
+        samples = interleave(samplers, seconds, least)
+        least_times = _least_times(case, samples)
         for name, entry in entries.items():
             if entry.status == "ok":
-                taken = tuple(found[name])
+                taken = tuple(samples[name])
                 parts = tuple(a / b for a, b in zip(least_times, taken, strict=True))
                 sampled = dataclasses.replace(entry, samples=taken, fractions=parts)
                 entries[name] = self._checked(sampled)
@@ -217,9 +217,9 @@ def joined(old: Entry | None, new: Entry) -> Entry:
     )
 
 
-def _least_times(case: Case, found: Mapping[str, list[float]]) -> list[float]:
+def _least_times(case: Case, samples: Mapping[str, list[float]]) -> list[float]:
     """The least time by the roof of each round."""
-    rates = (found[_ROOF + name] for name in (arithmetic_roof(case), "read"))
+    rates = (samples[_ROOF + name] for name in (arithmetic_roof(case), "read"))
     return [
         Roof("", arithmetic, arithmetic, read).seconds(case.flops, case.bytes)
         for arithmetic, read in zip(*rates, strict=True)

@@ -38,11 +38,11 @@ class NativeReady(Ready):
         arguments: list[Argument],
         batch: int = 1,
         note: str = "",
-        kept: object = None,
+        owner: object = None,
     ) -> None:
         self._operands = operands
         self._loop = NativeLoop(function, arguments, batch)
-        self._kept = kept
+        self._kept = owner
         self.note = note
 
     def run(self, calls: int) -> None:
@@ -73,7 +73,7 @@ def address(library: ctypes.CDLL, symbol: str) -> int:
         MissingError: the library has none of this name.
     """
     try:
-        found = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
+        pointer = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
     except AttributeError as error:
         raise MissingError(f"the library has no {symbol}") from error
-    return found or 0
+    return pointer or 0

@@ -136,8 +136,8 @@ def avx2_target() -> tuple[str, bool]:
         return name, False
     if "MORELLO_TARGET" in os.environ:
         return name, False
-    kept = {f for f in here.features if not f.startswith(("avx512", "avxvnni"))}
-    less = dataclasses.replace(here, features=frozenset(kept))
+    features = {f for f in here.features if not f.startswith(("avx512", "avxvnni"))}
+    less = dataclasses.replace(here, features=frozenset(features))
     return str(native.native_target(less).name), False
 
 
@@ -163,8 +163,8 @@ def _native(
     inner = kernel._function
     engine = inner.engine if hasattr(inner, "engine") else inner._engine
     function = engine.address(inner.name)
-    kept = (kernel, workspace)
-    return NativeReady(operands, function, arguments, 1, note, kept)
+    owners = (kernel, workspace)
+    return NativeReady(operands, function, arguments, 1, note, owners)
 
 
 def command(

@@ -44,7 +44,7 @@ class Record:
     def merged(self, older: "Record") -> "Record":
         """This record and the rows of an older one that it does not measure again."""
         mine = {(row.spec, row.threads) for row in self.rows}
-        kept = [row for row in older.rows if (row.spec, row.threads) not in mine]
+        older_rows = [row for row in older.rows if (row.spec, row.threads) not in mine]
         names = {contender.name for contender in self.contenders}
         others = [c for c in older.contenders if c.name not in names]
         roofs = {
@@ -56,7 +56,7 @@ class Record:
             ours=tuple(dict.fromkeys(older.ours + self.ours)),
             contenders=self.contenders + tuple(others),
             roofs=roofs,
-            rows=tuple(kept) + self.rows,
+            rows=tuple(older_rows) + self.rows,
         )
 
     def save(self, path: Path) -> None:
@@ -90,8 +90,8 @@ class Record:
 def _lists_on_lines(text: str) -> str:
     """JSON with each list of numbers on one line."""
 
-    def join(found: re.Match[str]) -> str:
-        return f"[{', '.join(found[1].split())}]".replace(",,", ",")
+    def join(match: re.Match[str]) -> str:
+        return f"[{', '.join(match[1].split())}]".replace(",,", ",")
 
     return re.sub(r"\[\s+([-+.\deE,\s]+?)\s+\]", join, text)
 

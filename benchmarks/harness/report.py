@@ -58,15 +58,15 @@ called from Python, which is in the time."""
 
 def _origins(rows: Sequence[Row]) -> list[str]:
     """A line for each command that measured rows."""
-    found: dict[tuple[str, str], list[Row]] = {}
+    by_origin: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         key = (row.origin["command"], row.origin["commit"])
-        found.setdefault(key, []).append(row)
+        by_origin.setdefault(key, []).append(row)
     return [
         f"- `{command}` at {commit}, {_span([r.origin['date'] for r in group])}, "
         f"load {min(min(r.load) for r in group):.1f} to "
         f"{max(max(r.load) for r in group):.1f}"
-        for (command, commit), group in found.items()
+        for (command, commit), group in by_origin.items()
     ]
 
 
@@ -79,7 +79,7 @@ def _against(rows: Sequence[Row], ours: str) -> str:
     head = ["Spec", "threads", "best", "median", "rate", "of the roof"]
     head += ["roof in turns", "bound by", "of DRAM", "best peer", "its best", "ratio"]
     head += ["ratio of medians", "ratio in turns", "commit"]
-    found: list[list[str]] = []
+    lines: list[list[str]] = []
     ratios: dict[str, list[tuple[float, float, float]]] = {}
     for row in rows:
         mine = row.entry(ours)
@@ -88,13 +88,13 @@ def _against(rows: Sequence[Row], ours: str) -> str:
         if not mine.samples:
             blank = [mine.status, *["-"] * 6]
             cells = [f"`{row.spec}`", str(row.threads), *blank, *_peer(row, ours)]
-            found.append([*cells, row.origin["commit"]])
+            lines.append([*cells, row.origin["commit"]])
             continue
         ratio, median = row.ratio(ours), row.ratio(ours, median=True)
         turns = row.ratio_in_turns(ours)
         if ratio is not None and median is not None and turns is not None:
             ratios.setdefault(suite_of(row.spec), []).append((ratio, median, turns))
-        found.append(
+        lines.append(
             [
                 *(f"`{row.spec}`", str(row.threads)),
                 *(time_text(mine.best), time_text(mine.median)),
@@ -107,7 +107,7 @@ def _against(rows: Sequence[Row], ours: str) -> str:
                 row.origin["commit"],
             ]
         )
-    return "\n\n".join([table(head, found), *_means(ratios)])
+    return "\n\n".join([table(head, lines), *_means(ratios)])
 
 
 def _means(ratios: dict[str, list[tuple[float, float, float]]]) -> list[str]:
@@ -116,11 +116,11 @@ def _means(ratios: dict[str, list[tuple[float, float, float]]]) -> list[str]:
     if not ratios:
         return []
     rows = []
-    for suite, found in ratios.items():
-        best, medians, turns = zip(*found, strict=True)
+    for suite, values in ratios.items():
+        best, medians, turns = zip(*values, strict=True)
         figures = [geometric_mean(best), min(best), geometric_mean(medians)]
         figures += [geometric_mean(turns), min(turns)]
-        rows.append([suite, str(len(found)), *(f"{f:.3f}" for f in figures)])
+        rows.append([suite, str(len(values)), *(f"{f:.3f}" for f in figures)])
     head = ["suite", "Specs compared", "mean ratio", "least", "mean ratio of medians"]
     head += ["mean ratio in turns", "least in turns"]
     return [f"Geometric means:\n\n{table(head, rows)}"]
@@ -168,16 +168,16 @@ def _cell(row: Row, entry: Entry | None) -> str:
 
 
 def _failures(rows: Sequence[Row]) -> str:
-    found: dict[tuple[str, str, str], list[str]] = {}
+    by_reason: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         for entry in row.entries:
             if entry.status != "ok":
                 detail = entry.detail.replace(row.spec, "it")
                 key = (entry.name, entry.status, detail)
-                found.setdefault(key, []).append(f"`{row.spec}`")
+                by_reason.setdefault(key, []).append(f"`{row.spec}`")
     lines = [
         f"- {name}: {status}: {detail} ({_some(list(dict.fromkeys(specs)))})"
-        for (name, status, detail), specs in found.items()
+        for (name, status, detail), specs in by_reason.items()
     ]
     return "\n".join(lines) or "Nothing."
 
@@ -210,10 +210,12 @@ def _limit(contender: Contender, record: Record) -> list[str]:
 
 
 def _roofs(roofs: dict[str, dict[str, float]]) -> str:
-    columns = list(dict.fromkeys(key for found in roofs.values() for key in found))
+    columns = list(
+        dict.fromkeys(key for roofs_of in roofs.values() for key in roofs_of)
+    )
     rows = [
-        [name, *(f"{found[key]:.1f}" if key in found else "-" for key in columns)]
-        for name, found in roofs.items()
+        [name, *(f"{roofs_of[key]:.1f}" if key in roofs_of else "-" for key in columns)]
+        for name, roofs_of in roofs.items()
     ]
     text = table(["10^9 a second", *columns], rows)
     return f"{text}\n\nArithmetic in multiplications and additions, reading in bytes."

@@ -148,14 +148,14 @@ class Row:
         mine = self.entry(name)
         if mine is None or not mine.counts:
             return None
-        found = [
+        medians = [
             statistics.median(
                 b / a for a, b in zip(mine.samples, e.samples, strict=True)
             )
             for e in self.entries
             if e.counts and e.name != name and len(e.samples) == len(mine.samples)
         ]
-        return min(found, default=None)
+        return min(medians, default=None)
 
     def fraction(self, seconds: float) -> float:
         """The least time by the roof, of a time."""
@@ -164,12 +164,12 @@ class Row:
     def as_json(self) -> dict[str, Any]:
         """The row with what follows from its samples."""
         data = dataclasses.asdict(self)
-        for entry, found in zip(data["entries"], self.entries, strict=True):
-            entry["samples"] = [float(f"{s:.4g}") for s in found.samples]
-            entry["fractions"] = [float(f"{f:.4g}") for f in found.fractions]
-            if found.samples:
-                entry["best_s"], entry["median_s"] = found.best, found.median
-                entry["of_roof"] = round(self.fraction(found.best), 4)
+        for entry, result in zip(data["entries"], self.entries, strict=True):
+            entry["samples"] = [float(f"{s:.4g}") for s in result.samples]
+            entry["fractions"] = [float(f"{f:.4g}") for f in result.fractions]
+            if result.samples:
+                entry["best_s"], entry["median_s"] = result.best, result.median
+                entry["of_roof"] = round(self.fraction(result.best), 4)
         return data
 
 
@@ -178,9 +178,9 @@ def row_of(data: dict[str, Any]) -> Row:
     names = {field.name for field in dataclasses.fields(Entry)}
     entries = []
     for entry in data["entries"]:
-        kept = {key: value for key, value in entry.items() if key in names}
-        lists = {k: tuple(kept.get(k, ())) for k in ("samples", "fractions")}
-        entries.append(Entry(**{**kept, **lists}))
+        fields = {key: value for key, value in entry.items() if key in names}
+        lists = {k: tuple(fields.get(k, ())) for k in ("samples", "fractions")}
+        entries.append(Entry(**{**fields, **lists}))
     rest = {"roof": Roof(**data["roof"]), "entries": tuple(entries)}
     return Row(**{**data, **rest, "load": tuple(data["load"])})
 

@@ -56,7 +56,9 @@ def roofline(record: Record, column: str) -> str:
         if entry is not None and entry.samples
     ]
     roofs = {
-        name: found[column] for name, found in record.roofs.items() if column in found
+        name: of_roof[column]
+        for name, of_roof in record.roofs.items()
+        if column in of_roof
     }
     reads = {name: rate for name, rate in roofs.items() if name.startswith("read")}
     used = {row.roof.name for row in record.rows}

@@ -105,10 +105,10 @@ class Roofs:
         rates = self._rates.setdefault(nbytes, dict.fromkeys(READINGS, 0.0))
         best = max(rates, key=lambda way: rates[way])
         turn = next(iter(rates))
-        found = {way: self._read(way, part, seconds) for way in {best, turn}}
-        rates[best] = max(rates[best], found[best].best)
-        rates[turn] = max(rates.pop(turn), found[turn].best)  # and is the last now
-        return max(found.values())
+        measured = {way: self._read(way, part, seconds) for way in {best, turn}}
+        rates[best] = max(rates[best], measured[best].best)
+        rates[turn] = max(rates.pop(turn), measured[turn].best)  # and is the last now
+        return max(measured.values())
 
     def _read(self, way: Reading, nbytes: int, seconds: float) -> "Rate":
         nbytes = max(way.chunk, nbytes // way.chunk * way.chunk)
@@ -204,8 +204,8 @@ def _function(engine: Engine, integers: int) -> Callable[..., None]:
     pointers = [ctypes.c_void_p] * 2
     sizes = [ctypes.c_int64] * integers
     kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers, *sizes)
-    found: Callable[..., None] = kind(engine.address("loop"))
-    return found
+    function: Callable[..., None] = kind(engine.address("loop"))
+    return function
 
 
 def main(argv: list[str]) -> int:

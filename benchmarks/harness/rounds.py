@@ -22,7 +22,7 @@ def interleave(
         seconds: when no further round begins; at least ``least`` are run.
         most: rounds at most.
     """
-    found: dict[str, list[float]] = {name: [] for name in samplers}
+    samples: dict[str, list[float]] = {name: [] for name in samplers}
     names = list(samplers)
     end = clock() + seconds
     for number in range(most):
@@ -30,5 +30,5 @@ def interleave(
             break
         start = number % len(names) if names else 0
         for name in names[start:] + names[:start]:
-            found[name].append(samplers[name]())
-    return found
+            samples[name].append(samplers[name]())
+    return samples

@@ -151,16 +151,16 @@ def roofs_command(threads: int, native: bool = False) -> Process:
 @contextlib.contextmanager
 def contenders(commands: Mapping[str, Command | MissingError]) -> Iterator[Contenders]:
     """Start all that are there, and end them."""
-    found = Contenders()
+    running = Contenders()
     try:
         for name, command in commands.items():
             if isinstance(command, MissingError):
-                found.miss(name, command)
+                running.miss(name, command)
             else:
-                found.add(name, command)
-        yield found
+                running.add(name, command)
+        yield running
     finally:
-        found.close()
+        running.close()
 
 
 def search(commands: Mapping[str, Command], cases: Sequence[Case]) -> int:
@@ -226,7 +226,7 @@ def _older(name: str, options: argparse.Namespace) -> Record | None:
 
 def _machine_roofs(threads: int, native: bool) -> dict[str, dict[str, float]]:
     """By name, then for one core and for as many as there are threads."""
-    found: dict[str, dict[str, float]] = {}
+    roofs: dict[str, dict[str, float]] = {}
     for count in sorted({1, min(threads, len(os.sched_getaffinity(0)))}):
         process = roofs_command(count, native)
         try:
@@ -234,8 +234,8 @@ def _machine_roofs(threads: int, native: bool) -> dict[str, dict[str, float]]:
         finally:
             process.close()
         for name, rate in rates.items():
-            found.setdefault(name, {})[column(count)] = rate
-    return found
+            roofs.setdefault(name, {})[column(count)] = rate
+    return roofs
 
 
 def column(threads: int) -> str:

@@ -106,9 +106,9 @@ class Worker:
             return self._backend.ready(case, data)
         best, least, refused = None, float("inf"), UnsupportedError("in no form")
         for form in self._backend.open_forms:
-            given = dataclasses.replace(case, rhs=form)
+            settled = dataclasses.replace(case, rhs=form)
             try:
-                ready = self._backend.ready(given, data.in_form(case, form))
+                ready = self._backend.ready(settled, data.in_form(case, form))
             except UnsupportedError as error:
                 refused = error
                 continue
@@ -127,19 +127,19 @@ class Worker:
         if self._ready is None or self._case is None or self._answer is None:
             raise ValueError("no case is loaded")
         dtype = self._ready.out_dtype or self._case.dtypes[2]
-        found = widen(self._ready.output(), dtype)
-        if found.shape != self._answer.shape:
-            return f"the output has the shape {found.shape}"
+        result = widen(self._ready.output(), dtype)
+        if result.shape != self._answer.shape:
+            return f"the output has the shape {result.shape}"
         # bf16 keeps 8 bits; every other output holds the sums exactly.
         slack = 2.0**-8 if dtype == "bf16" else 0.0
-        bad = np.abs(found - self._answer) > slack * np.abs(self._answer)
-        bad |= found != found  # NaN is never above anything
+        bad = np.abs(result - self._answer) > slack * np.abs(self._answer)
+        bad |= result != result  # NaN is never above anything
         if not bad.any():
             return ""
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         return (
             f"{int(bad.sum())} of {bad.size} elements differ, the first at {place}: "
-            f"{found[place]} instead of {self._answer[place]}"
+            f"{result[place]} instead of {self._answer[place]}"
         )
 
     def _sample(self, seconds: float) -> Answer:

@@ -78,8 +78,8 @@ def _measure(
 def _said(shape: Shape) -> str:
     """One shape in a line."""
     ratios = [(name, shape.ratio(name)) for name in OURS]
-    found = [f"{name} {ratio:.3f}" for name, ratio in ratios if ratio is not None]
-    return f"{', '.join(found)} of {shape.peer}" if found else "not compared"
+    texts = [f"{name} {ratio:.3f}" for name, ratio in ratios if ratio is not None]
+    return f"{', '.join(texts)} of {shape.peer}" if texts else "not compared"
 
 
 def _write(record: Record, folder: Path) -> None:

@@ -74,25 +74,25 @@ class Graphs:
         counts = {n: enough_calls(c, request["sample"]) for n, c in calls.items()}
         samplers = {n: partial(seconds_of, c, counts[n]) for n, c in calls.items()}
         with before_all_else(bool(request["priority"])):
-            found = interleave(samplers, request["seconds"], request["rounds"])
-        return {"samples": found, "failed": {**failed, **wrong}}
+            samples = interleave(samplers, request["seconds"], request["rounds"])
+        return {"samples": samples, "failed": {**failed, **wrong}}
 
     def _calls(
         self, spec: str, kernels: dict[str, Any]
     ) -> tuple[dict[str, Call], dict[str, str]]:
         """Find the functions to call, and the reason where PyTorch is left out."""
-        given = list(kernels.values())
+        every = list(kernels.values())
         failed = {}
         if self._torch is not None:
             try:
-                ours, theirs = beside_torch(self._torch, spec, given)
+                ours, theirs = beside_torch(self._torch, spec, every)
             except KeyError:
                 failed = {"torch": "unsupported: no function computes it"}
             except AssertionError:
                 failed = {"torch": "wrong: its result differs from ours"}
             else:
                 return {**dict(zip(kernels, ours, strict=True)), "torch": theirs}, {}
-        return dict(zip(kernels, calls_of(given)[0], strict=True)), failed
+        return dict(zip(kernels, calls_of(every)[0], strict=True)), failed
 
 
 def main(argv: list[str]) -> int:

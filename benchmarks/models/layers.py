@@ -71,7 +71,7 @@ def _stage(width: int, inputs: int, size: int, blocks: int) -> tuple[Layer, ...]
     first = inputs == 64
     before, pixels = (size if first else 2 * size), size * size
     name, wide = f"{size}x{size}", 4 * width
-    found = [
+    layers = [
         Layer(f"{name} reduce, first", f"matmul:{width}x{inputs}x{before**2}:f32"),
         Layer(f"{name} reduce", f"matmul:{width}x{wide}x{pixels}:f32", blocks - 1),
         Layer(f"{name} 3x3", _conv(width, size, width, 3), blocks - (not first)),
@@ -82,11 +82,11 @@ def _stage(width: int, inputs: int, size: int, blocks: int) -> tuple[Layer, ...]
         ),
     ]
     if not first:
-        found += [
+        layers += [
             Layer(f"{name} 3x3, stride 2", _conv(width, before, width, 3, 2)),
             Layer(f"{name} shortcut", _conv(inputs, before, wide, 1, 2)),
         ]
-    return tuple(found)
+    return tuple(layers)
 
 
 MODELS: dict[str, tuple[Layer, ...]] = {
@@ -136,7 +136,7 @@ def shapes(models: list[str]) -> dict[str, Layer]:
     """List the shapes to time for some models: each Spec once, products first."""
     layers = [layer for name in models for layer in MODELS[name]]
     layers.sort(key=lambda layer: not layer.is_product)
-    found: dict[str, Layer] = {}
+    by_spec: dict[str, Layer] = {}
     for layer in layers:
-        found.setdefault(layer.spec, layer)
-    return found
+        by_spec.setdefault(layer.spec, layer)
+    return by_spec

@@ -51,12 +51,12 @@ def products(
             commands[name] = error
     roofs = roofs_command(options.threads)
     try:
-        with contenders(commands) as found:
-            if "morello" not in found.running:
+        with contenders(commands) as every:
+            if "morello" not in every.running:
                 raise MissingError("Morello cannot be started")
             for layer in layers:
-                found.revive()
-                field = Field(found.running, roofs, options.threads, plan_of(options))
+                every.revive()
+                field = Field(every.running, roofs, options.threads, plan_of(options))
                 yield Shape.of(field.measure(Case.parse(layer.spec), origin))
     finally:
         roofs.close()
@@ -75,10 +75,10 @@ def graphs(
     with contextlib.closing(_GraphProcess(options, db)) as process:
         for layer in layers:
             before = os.getloadavg()[0]
-            found = process.measure(layer.spec)
+            seconds = process.measure(layer.spec)
             load = max(before, os.getloadavg()[0])
-            samples = {n: tuple(s) for n, s in found["samples"].items()}
-            yield Shape(layer.spec, samples, found["failed"], round(load, 2), origin)
+            samples = {n: tuple(s) for n, s in seconds["samples"].items()}
+            yield Shape(layer.spec, samples, seconds["failed"], round(load, 2), origin)
 
 
 class _GraphProcess:

@@ -21,11 +21,11 @@ _STYLE = (
 def plot(record: Record) -> str:
     """One SVG document: above the line at 1, ours is faster than the best peer."""
     ours = ours_in(record)
-    found = [place for place in places(record) if place[2].peer]
-    groups = [(m, list(g)) for m, g in groupby(found, key=lambda place: place[0])]
+    compared = [place for place in places(record) if place[2].peer]
+    groups = [(m, list(g)) for m, g in groupby(compared, key=lambda place: place[0])]
     width = _LEFT + sum(_GAP + _COLUMN * len(g) for _, g in groups) + _GAP
     width = max(width, 480)
-    ratios = [r for *_, s in found for n in ours if (r := s.ratio(n)) is not None]
+    ratios = [r for *_, s in compared for n in ours if (r := s.ratio(n)) is not None]
     low = math.log(min([*ratios, 0.8]) / 1.05)
     high = math.log(max([*ratios, 1.25]) * 1.05)
 

@@ -35,17 +35,17 @@ def ours_in(record: Record) -> list[str]:
 
 def markdown(record: Record) -> str:
     """The page of a record."""
-    found, ours = places(record), ours_in(record)
+    every, ours = places(record), ours_in(record)
     parts = [
         f"# {record.name}",
         f"- machine: {record.machine}\n" + "\n".join(_origins(record)),
         f"{_LEGEND}",
         "## By model",
-        _by_model(found, ours),
+        _by_model(every, ours),
     ]
     for name in ours:
-        parts += [f"## Worst layers of {name}", _worst(found, name)]
-    parts += ["## All layers", _all(found, ours)]
+        parts += [f"## Worst layers of {name}", _worst(every, name)]
+    parts += ["## All layers", _all(every, ours)]
     parts += ["## What could not be timed", _failures(record)]
     return "\n\n".join(parts) + "\n"
 
@@ -63,15 +63,15 @@ def _origins(record: Record) -> list[str]:
     ]
 
 
-def _by_model(found: list[Place], ours: list[str]) -> str:
+def _by_model(every: list[Place], ours: list[str]) -> str:
     head = ["model", "layers", "compared"]
     for name in ours:
         head += [f"{name}: mean", "least", "of a forward pass"]
     rows = [
-        _row(model, [place for place in found if place[0] == model], ours, passes=True)
-        for model in dict.fromkeys(model for model, *_ in found)
+        _row(model, [place for place in every if place[0] == model], ours, passes=True)
+        for model in dict.fromkeys(model for model, *_ in every)
     ]
-    once = list({layer.spec: (m, layer, s) for m, layer, s in found}.values())
+    once = list({layer.spec: (m, layer, s) for m, layer, s in every}.values())
     sorts = {
         "all products": [place for place in once if place[1].is_product],
         "all graphs": [place for place in once if not place[1].is_product],
@@ -94,16 +94,16 @@ def _row(name: str, mine: list[Place], ours: list[str], *, passes: bool) -> list
             cells += ["-"] * 3
             continue
         cells += [f"{geometric_mean(ratios):.3f}", f"{min(ratios):.3f}"]
-        own = sum(layer.times * s.best(our) for layer, s in compared)
+        seconds = sum(layer.times * s.best(our) for layer, s in compared)
         theirs = sum(layer.times * s.best(s.peer) for layer, s in compared)
-        cells.append(f"{theirs / own:.3f}" if passes else "-")
+        cells.append(f"{theirs / seconds:.3f}" if passes else "-")
     return cells
 
 
-def _worst(found: list[Place], name: str) -> str:
+def _worst(every: list[Place], name: str) -> str:
     """The layers with the least ratios, each shape once."""
     by_spec: dict[str, Place] = {}
-    for place in found:
+    for place in every:
         by_spec.setdefault(place[1].spec, place)
     ranked = sorted(
         (ratio, place)
@@ -117,14 +117,14 @@ def _worst(found: list[Place], name: str) -> str:
     return table(["Spec", "model", "layer", "fastest peer", "ratio"], rows)
 
 
-def _all(found: list[Place], ours: list[str]) -> str:
+def _all(every: list[Place], ours: list[str]) -> str:
     head = ["model", "layer", "Spec", "times", *ours, "fastest peer", "its best"]
     head += [f"ratio of {name}" for name in ours]
-    return table(head, _rows(found, ours))
+    return table(head, _rows(every, ours))
 
 
-def _rows(found: list[Place], ours: list[str]) -> Iterator[list[str]]:
-    for model, layer, shape in found:
+def _rows(every: list[Place], ours: list[str]) -> Iterator[list[str]]:
+    for model, layer, shape in every:
         best = [
             time_text(shape.best(name)) if name in shape.samples else "-"
             for name in ours

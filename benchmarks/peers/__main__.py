@@ -53,13 +53,13 @@ def _checkout(revision: str) -> Iterator[tuple[Path, str]]:
 def _peers(options: argparse.Namespace) -> dict[str, Command | MissingError]:
     """How each peer that is wanted is started, or why it cannot be."""
     place = Place(options.folder, options.threads, options.native)
-    found: dict[str, Command | MissingError] = {}
+    commands: dict[str, Command | MissingError] = {}
     for name in options.peers:
         try:
-            found[name] = PEERS[name](place)
+            commands[name] = PEERS[name](place)
         except MissingError as error:
-            found[name] = error
-    return found
+            commands[name] = error
+    return commands
 
 
 def _name(what: list[str], threads: int) -> str:

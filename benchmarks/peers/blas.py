@@ -97,8 +97,8 @@ class Cblas(Backend):
         vector = 1 in (case.sizes[1], case.sizes[3])
         name = "sgemv" if vector else "sgemm"
         arguments = sgemv_arguments if vector else sgemm_arguments
-        given = arguments(case, operands, self.integer)
-        return NativeReady(operands, self.symbol(name), given, case.sizes[0], name)
+        values = arguments(case, operands, self.integer)
+        return NativeReady(operands, self.symbol(name), values, case.sizes[0], name)
 
 
 class OpenBlas(Cblas):
@@ -112,10 +112,10 @@ class OpenBlas(Cblas):
     def path(self) -> str:
         """The library beside NumPy."""
         folder = Path(np.__file__).resolve().parents[1] / "numpy.libs"
-        found = sorted(folder.glob("libscipy_openblas64_*.so"))
-        if not found:
+        paths = sorted(folder.glob("libscipy_openblas64_*.so"))
+        if not paths:
             raise MissingError("this NumPy brings no OpenBLAS")
-        return str(found[0])
+        return str(paths[0])
 
     def about(self) -> About:
         """Version of the library, and the core that it has chosen kernels for."""
@@ -146,5 +146,5 @@ def text_of(library: ctypes.CDLL, symbol: str) -> str:
     """Call a function without arguments that returns text."""
     function = getattr(library, symbol)
     function.restype = ctypes.c_char_p
-    found: bytes = function()
-    return found.decode()
+    text: bytes = function()
+    return text.decode()

@@ -34,17 +34,17 @@ def libxsmm(folder: Path) -> Path:
 
 @functools.cache
 def _compiler() -> str:
-    found = shutil.which("cc")
-    if not found:
+    path = shutil.which("cc")
+    if not path:
         raise MissingError("no C compiler 'cc' was found to build what it needs")
-    return found
+    return path
 
 
 def _archive(name: str) -> str:
     """Path where the linker finds an archive."""
     words = [_compiler(), f"-print-file-name={name}"]
-    found = subprocess.run(words, check=True, capture_output=True, text=True)
-    path = found.stdout.strip()
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    path = done.stdout.strip()
     if not Path(path).is_absolute():
         raise MissingError(f"{name} is not installed")
     return path

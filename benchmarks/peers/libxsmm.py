@@ -30,9 +30,11 @@ class Libxsmm(Backend):
         self.library = load(self._path)
         self.library.libxsmm_init()
         arch = text_of(self.library, "libxsmm_get_target_arch")
-        found = int(self.library.libxsmm_get_target_archid())
+        architecture = int(self.library.libxsmm_get_target_archid())
         version = ctypes.c_char_p.in_dll(self.library, "libxsmm_version").value or b""
-        return About(f"libxsmm {version.decode()}", f"target {arch}", found <= _AVX2)
+        return About(
+            f"libxsmm {version.decode()}", f"target {arch}", architecture <= _AVX2
+        )
 
     def ready(self, case: Case, data: Data) -> NativeReady:
         """Generate a kernel; libxsmm thinks in columns, so lhs and rhs change places.

@@ -71,8 +71,8 @@ class Mkl(Cblas):
             raise UnsupportedError("no batches but of f32")
         operands = Operands(case, data)
         trans = TRANS if case.rhs == "column" else NO_TRANS
-        given = product_arguments(case, operands, operands.pointers()[1], trans)
-        return NativeReady(operands, self.symbol(product), given)
+        arguments = product_arguments(case, operands, operands.pointers()[1], trans)
+        return NativeReady(operands, self.symbol(product), arguments)
 
     def _strided(self, case: Case, data: Data) -> NativeReady:
         if case.sizes[0] == 1:
@@ -81,7 +81,7 @@ class Mkl(Cblas):
         operands = Operands(case, data)
         lhs, rhs, out = (Pointer(p.address) for p in operands.pointers())
         column = case.rhs == "column"
-        given: list[Argument] = [
+        arguments: list[Argument] = [
             *(ROW_MAJOR, NO_TRANS, TRANS if column else NO_TRANS),
             *(int32(m), int32(n), int32(k), float32(1)),
             *(lhs, int32(k), int32(m * k)),
@@ -89,7 +89,7 @@ class Mkl(Cblas):
             *(float32(0), out, int32(n), int32(m * n), int32(b)),
         ]
         function = self.symbol("sgemm_batch_strided")
-        return NativeReady(operands, function, given, 1, "sgemm_batch_strided")
+        return NativeReady(operands, function, arguments, 1, "sgemm_batch_strided")
 
     def _packed(self, case: Case, data: Data, product: str) -> NativeReady:
         """B packed by MKL, outside of the time taken."""
@@ -105,15 +105,15 @@ class Mkl(Cblas):
         start = ctypes.addressof(memory)
         packed = Pointer(start + -start % 64)
         alpha = [float32(1)] if product == "sgemm" else []
-        given: list[Argument] = [ROW_MAJOR, _MATRIX_B, NO_TRANS, *sizes[1:], *alpha]
-        given += [operands.pointers()[1], int32(n), packed]
-        pack = NativeReady(operands, self.symbol(f"{product}_pack"), given)
+        arguments: list[Argument] = [ROW_MAJOR, _MATRIX_B, NO_TRANS, *sizes[1:], *alpha]
+        arguments += [operands.pointers()[1], int32(n), packed]
+        pack = NativeReady(operands, self.symbol(f"{product}_pack"), arguments)
         pack.run(1)
         compute = self.symbol(f"{product}_compute")
-        given = product_arguments(case, operands, packed, _PACKED)
+        arguments = product_arguments(case, operands, packed, _PACKED)
         if product == "sgemm":
-            given.remove(float32(1))
-        return NativeReady(operands, compute, given, 1, "packed by MKL", memory)
+            arguments.remove(float32(1))
+        return NativeReady(operands, compute, arguments, 1, "packed by MKL", memory)
 
 
 def product_arguments(

@@ -42,9 +42,9 @@ class OneDnn(Backend):
         """Load the library."""
         self.library = load(self._path)
         self.library.dnnl_version.restype = ctypes.POINTER(_Version)
-        found = self.library.dnnl_version().contents
+        number = self.library.dnnl_version().contents
         isa = int(self.library.dnnl_get_effective_cpu_isa())
-        version = f"oneDNN {found.major}.{found.minor}.{found.patch}"
+        version = f"oneDNN {number.major}.{number.minor}.{number.patch}"
         said = "effective ISA AVX2" if isa == _AVX2 else f"effective ISA {isa:#x}"
         return About(version, said, isa == _AVX2)
 
@@ -63,7 +63,7 @@ class OneDnn(Backend):
         column = case.rhs == "column"
         co = ctypes.c_int32(0)
         zero: list[Argument] = [Constant("i8", 0)] if integers else []
-        given: list[Argument] = [
+        arguments: list[Argument] = [
             *(_letter("N"), _letter("T" if column else "N")),
             *([_letter("F")] if integers else []),
             *(int64(m), int64(n), int64(k), float32(1)),
@@ -73,4 +73,4 @@ class OneDnn(Backend):
         ]
         name = "dnnl_gemm_u8s8s32" if integers else "dnnl_sgemm"
         function = address(self.library, name)
-        return NativeReady(operands, function, given, b, name, co)
+        return NativeReady(operands, function, arguments, b, name, co)

@@ -34,10 +34,10 @@ class Place:
         Raises:
             MissingError: it is not there.
         """
-        found = sorted((self.folder / peer).glob(f"lib*/{name}"))
-        if not found:
+        paths = sorted((self.folder / peer).glob(f"lib*/{name}"))
+        if not paths:
             raise MissingError(f"no {name} in the environment '{peer}'")
-        return found[0]
+        return paths[0]
 
     def python(self, peer: str) -> str:
         """The interpreter of a peer's environment.
@@ -45,10 +45,10 @@ class Place:
         Raises:
             MissingError: there is no such environment.
         """
-        found = self.folder / peer / "bin" / "python"
-        if not found.exists():
+        path = self.folder / peer / "bin" / "python"
+        if not path.exists():
             raise MissingError(f"no environment '{peer}' among the peers")
-        return str(found)
+        return str(path)
 
 
 def _openblas(place: Place) -> Command:
@@ -74,8 +74,8 @@ def _mkl(place: Place) -> Command:
 def _blis(place: Place) -> Command:
     folders = ("blis-openmp", "blis-pthread", "blis-serial", ".")
     root = Path("/usr/lib/x86_64-linux-gnu")
-    found = [root / f / "libblis.so.4" for f in folders]
-    paths = [str(path) for path in found if path.exists()]
+    candidates = [root / f / "libblis.so.4" for f in folders]
+    paths = [str(path) for path in candidates if path.exists()]
     if not paths:
         raise MissingError("libblis.so.4 is not installed")
     # BLIS 0.9 reads a number here, and takes a name for 0.
@@ -132,6 +132,6 @@ PEERS: dict[str, Callable[[Place], Command]] = {
 
 def default_folder() -> Path:
     """``MORELLO_PEERS``, or ``morello-peers`` in the user's cache."""
-    given = os.environ.get("MORELLO_PEERS")
+    folder = os.environ.get("MORELLO_PEERS")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(given) if given else cache / "morello-peers"
+    return Path(folder) if folder else cache / "morello-peers"

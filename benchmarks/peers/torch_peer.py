@@ -51,8 +51,8 @@ class TorchReady(Ready):
         out = self._out
         if self.out_dtype == "bf16":
             out = out.view(torch.uint16)
-        found: Array = out.numpy()
-        return found if found.ndim == 3 else found[np.newaxis]
+        array: Array = out.numpy()
+        return array if array.ndim == 3 else array[np.newaxis]
 
 
 class Torch(Backend):
@@ -64,10 +64,12 @@ class Torch(Backend):
         """Import it."""
         torch = _torch()
         torch.set_num_threads(self.threads)
-        found = torch.backends.cpu.get_cpu_capability()
+        capability = torch.backends.cpu.get_cpu_capability()
         # The MKL within answers to no variable; see the roof.
         return About(
-            f"torch {torch.__version__}", f"capability {found}", found == "AVX2"
+            f"torch {torch.__version__}",
+            f"capability {capability}",
+            capability == "AVX2",
         )
 
     def ready(self, case: Case, data: Data) -> TorchReady:

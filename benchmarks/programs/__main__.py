@@ -136,23 +136,23 @@ def _row(file: Path, recipes: Any, options: argparse.Namespace) -> Row:
     arrays = list(recipes.inputs(case, size).values())
     model = morello.from_mlir(file)  # refuses what is no Spec
     began = time.perf_counter()
-    found = model.compile(
+    kernel = model.compile(
         target=options.target,
         threads=options.threads,
         db=options.db,
         time_limit=options.time_limit,
     )
     elapsed = time.perf_counter() - began
-    result = found(*arrays)
+    result = kernel(*arrays)
     error = recipes.check(case, size, result)
 
     def call() -> None:
-        found(*arrays, out=result)
+        kernel(*arrays, out=result)
 
     count = enough_calls(call, LEAST)
     best = min(seconds_of(call, count) for _ in range(5))
-    searched = found.times.search
-    parts = len(found.specs)
+    searched = kernel.times.search
+    parts = len(kernel.specs)
     return Row(_name(file), parts, searched, elapsed - searched, best, error)
 
 

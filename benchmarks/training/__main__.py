@@ -54,16 +54,16 @@ def _collect(options: argparse.Namespace) -> None:
 def _train(options: argparse.Namespace) -> None:
     target = chosen_target(options.target)
     samples = _samples(options.file, target, older=options.older)
-    found = train(samples, Settings(seed=options.seed))
+    trained = train(samples, Settings(seed=options.seed))
     count = sum(len(sample.times) for sample in samples)
     different = len({sample.spec for sample in samples})
     about = f"{count} programs of {different} Specs, {machine()}"
     model = LearnedModel(
         target.name,
         about,
-        found.names,
-        found.trees,
-        found.networks,
+        trained.names,
+        trained.trees,
+        trained.networks,
         options.decides_fusion,
     )
     model.save(options.output)
@@ -107,10 +107,10 @@ def _samples(path: Path, target: Target, *, older: bool) -> list[Sample]:
     Raises:
         MorelloError: there is nothing for the target.
     """
-    made = entries(path, older=older)
-    fitting = [entry for entry in made if entry.target == target.name]
-    found = [sample_of(entry, target) for entry in fitting]
-    samples = [sample for sample in found if sample is not None]
+    every = entries(path, older=older)
+    fitting = [entry for entry in every if entry.target == target.name]
+    read = [sample_of(entry, target) for entry in fitting]
+    samples = [sample for sample in read if sample is not None]
     if not samples:
         raise MorelloError(
             f"{path} has no programs for {target.name} that this version has",

@@ -101,22 +101,22 @@ def collect(
             return
         show(f"{number} of {len(specs)}: {text}")
         try:
-            found = _timed(text, spec, target, plan)
+            timed = _timed(text, spec, target, plan)
         except MorelloError as error:
             show(f"{text} is left out: {error}")
             continue
-        append(path, found)
-        yield found
+        append(path, timed)
+        yield timed
 
 
 def _timed(text: str, spec: Spec, target: Target, plan: Plan) -> Entry:
     with shared(plan.lock):
         solver = Solver(target.at(spec))
         solver.solve(spec)
-        found = list(find_candidates(spec, target, solver, plan.classes))
-        found += _others(spec, target, solver, plan, found)
+        impls = list(find_candidates(spec, target, solver, plan.classes))
+        impls += _others(spec, target, solver, plan, impls)
         trial = Trial.make(spec, plan.seed, {})
-        kernels, _ = checked_kernels(found, trial)
+        kernels, _ = checked_kernels(impls, trial)
     with turn(plan.lock):
         turns, cycle = _turns([one.kernel for one in kernels], trial, plan.seconds)
     programs = tuple(
@@ -147,16 +147,16 @@ def _others(
         codes.add(code)
         return distinct.is_new(impl, tuple(class_of(impl, target.at(spec))))
 
-    found = []
-    found += [impl for impl in both_ways(sampler) if is_new(impl)]
+    impls = []
+    impls += [impl for impl in both_ways(sampler) if is_new(impl)]
     if plan.drawn:
         pool = [
             impl
             for impl in sampler.programs(_POOL * plan.drawn)
             if impl.cost <= _FAR * known[0].cost and is_new(impl)
         ]
-        found += spread(pool, [impl.cost for impl in pool], plan.drawn)
-    for impl in found:
+        impls += spread(pool, [impl.cost for impl in pool], plan.drawn)
+    for impl in impls:
         features = sorted(class_of(impl, target.at(spec)))
         yield Candidate(spec, target, impl, tuple(features))
 

@@ -75,14 +75,14 @@ def entries(path: Path, *, older: bool = False) -> Iterator[Entry]:
         if not line.endswith("\n"):
             continue
         try:
-            found = _entry(bounded_json(line))
+            entry = _entry(bounded_json(line))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise MorelloError(
                 f"{path}:{number} is no line of a data set: {error}",
                 "give a file that 'python -m benchmarks.training collect' wrote",
             ) from error
-        if older or found.space == space():
-            yield found
+        if older or entry.space == space():
+            yield entry
 
 
 def _entry(data: Any) -> Entry:
@@ -92,11 +92,11 @@ def _entry(data: Any) -> Entry:
         Timed(one["program"], tuple(one["features"]), _seconds(one["seconds"]))
         for one in data.pop("programs")
     )
-    found = Entry(programs=timed, **{**data, "cycle": _seconds(data["cycle"])})
-    texts = (found.spec, found.target, found.cpu, found.space)
+    entry = Entry(programs=timed, **{**data, "cycle": _seconds(data["cycle"])})
+    texts = (entry.spec, entry.target, entry.cpu, entry.space)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("a name is no text")
-    return found
+    return entry
 
 
 def _seconds(value: object) -> float:
@@ -115,8 +115,8 @@ def append(path: Path, entry: Entry) -> None:
         if end:
             file.seek(end - 1)
             if file.read(1) != b"\n":
-                kept = path.read_bytes()
-                file.truncate(kept.rfind(b"\n") + 1)
+                content = path.read_bytes()
+                file.truncate(content.rfind(b"\n") + 1)
         file.write(entry.line().encode())
 
 
@@ -127,14 +127,14 @@ def programs(entry: Entry, target: Target) -> list[tuple[Impl, Timed]]:
         SpecError: the Spec is refused.
     """
     goal: Spec = parse_spec(entry.spec, target.limits)
-    found = []
+    pairs = []
     for one in entry.programs:
         try:
             impl = complete(Partial.parse(one.program), goal, target.at(goal), _refuse)
         except (MorelloError, RecursionError, OverflowError):
             continue
-        found.append((impl, one))
-    return found
+        pairs.append((impl, one))
+    return pairs
 
 
 def _refuse(spec: Spec) -> Impl:

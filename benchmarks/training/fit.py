@@ -84,9 +84,9 @@ class Trained:
 
     def predict(self, sample: Sample) -> Vector:
         """Millicycles of each program of a Spec."""
-        found = self.trees.predict(matrix(sample.features, self.names))
-        found = (found + self.networks.predict(sample.nodes)) / 2
-        return np.asarray(sample.costs * np.exp(found), np.float64)
+        prediction = self.trees.predict(matrix(sample.features, self.names))
+        prediction = (prediction + self.networks.predict(sample.nodes)) / 2
+        return np.asarray(sample.costs * np.exp(prediction), np.float64)
 
 
 def sample_of(entry: Entry, target: Target) -> Sample | None:
@@ -96,14 +96,14 @@ def sample_of(entry: Entry, target: Target) -> Sample | None:
     Raises:
         SpecError: the Spec is refused.
     """
-    found = programs(entry, target)
-    found.sort(key=lambda one: one[0].cost)  # costs may have changed since
+    pairs = programs(entry, target)
+    pairs.sort(key=lambda one: one[0].cost)  # costs may have changed since
     distinct = Distinct()
-    found = [one for one in found if distinct.is_new(one[0], one[1].features)]
-    if len(found) < 2:
+    pairs = [one for one in pairs if distinct.is_new(one[0], one[1].features)]
+    if len(pairs) < 2:
         return None
-    impls = [impl for impl, _ in found]
-    times = [1e3 * timed.seconds / entry.cycle for _, timed in found]
+    impls = [impl for impl, _ in pairs]
+    times = [1e3 * timed.seconds / entry.cycle for _, timed in pairs]
     priced = Priced(impls, target)
     return Sample(
         entry.spec,

@@ -75,7 +75,7 @@ def cross_validated(
     """
     order = sorted({sample.spec for sample in samples})
     random.Random(settings.seed).shuffle(order)
-    found: list[Vector] = [np.zeros(0)] * len(samples)
+    predictions: list[Vector] = [np.zeros(0)] * len(samples)
     for part in range(parts):
         specs = set(order[part::parts])
         held_out = [i for i, sample in enumerate(samples) if sample.spec in specs]
@@ -84,8 +84,8 @@ def cross_validated(
             continue
         trained = train(rest, settings)
         for i in held_out:
-            found[i] = trained.predict(samples[i])
-    return found
+            predictions[i] = trained.predict(samples[i])
+    return predictions
 
 
 def judge(sample: Sample, predicted: Vector) -> Verdict:

@@ -144,9 +144,9 @@ def _inputs(nodes: Sequence[Nodes]) -> tuple[tuple[str, ...], Vector]:
         for name, column in zip(one.names, one.rows.T, strict=True):
             count[name] = count.get(name, 0) + int(np.count_nonzero(column))
             most[name] = max(most.get(name, 0.0), float(np.abs(column).max(initial=0)))
-    names = tuple(sorted(name for name, found in count.items() if found >= _RARE))
+    names = tuple(sorted(name for name, number in count.items() if number >= _RARE))
     if not names:  # few programs
-        names = tuple(sorted(name for name, found in count.items() if found))
+        names = tuple(sorted(name for name, number in count.items() if number))
     return names, np.array([most[name] for name in names], np.float64)
 
 
@@ -214,14 +214,14 @@ def _loss(
             0, task.program, task.shares * factors[start:end]
         )
         start = end
-        found = torch.log(sums + LITTLE)
-        mean, aim = found.mean(), task.wanted.mean()
+        values = torch.log(sums + LITTLE)
+        mean, aim = values.mean(), task.wanted.mean()
         errors = functional.huber_loss(
-            found - mean, task.wanted - aim, delta=settings.outlier
+            values - mean, task.wanted - aim, delta=settings.outlier
         )
         level = functional.huber_loss(mean, aim, delta=2 * settings.outlier)
         total = total + settings.error * errors + settings.level * level
-        predicted, taken = found + task.costs, task.wanted + task.costs
+        predicted, taken = values + task.costs, task.wanted + task.costs
         apart = taken[:, None] - taken[None, :]
         ahead = (predicted[:, None] - predicted[None, :]) / settings.sharp
         weights = (apart / settings.same).clamp(0.0, 1.0)

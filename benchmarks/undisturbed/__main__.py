@@ -42,10 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         come_from = origin("benchmarks.undisturbed", words, commit_of(ROOT))
         load = os.getloadavg()[0]
         with shared(options.lock):
-            found = [program(case, target, options.db) for case in wanted]
+            programs = [program(case, target, options.db) for case in wanted]
         watch = Stopwatch(options.seconds, _SAMPLE)
         parts: list[Part] = []
-        for case, one in zip(wanted, found, strict=True):
+        for case, one in zip(wanted, programs, strict=True):
             parts.append(
                 measure(case, one, target, watch, options.rounds, options.lock)
             )

@@ -95,7 +95,7 @@ class Part:
     @property
     def cycles(self) -> float:
         """The least of a call of the program."""
-        return min(own.cycles for _, own in self.rounds)
+        return min(round_.cycles for _, round_ in self.rounds)
 
 
 def program(case: Case, target: Target, database: str) -> tuple[Spec, Impl]:
@@ -112,7 +112,7 @@ def program(case: Case, target: Target, database: str) -> tuple[Spec, Impl]:
 
 def measure(
     case: Case,
-    found: tuple[Spec, Impl],
+    program: tuple[Spec, Impl],
     target: Target,
     watch: Stopwatch,
     rounds: int,
@@ -129,7 +129,7 @@ def measure(
         MorelloError: the program cannot be compiled.
         OSError: the lock cannot be taken.
     """
-    spec, impl = found
+    spec, impl = program
     wide = target.isa.vector_bytes * 8 > 256
     roof = RoofLoop(arithmetic_roof(case), wide)
     codes = roof, Program(spec, impl, target)

@@ -4,7 +4,7 @@
 Spec that the schedule leaves is a hole.
 """
 
-from morello.compiler.given_schedule import place_text, read_schedule
+from morello.compiler.schedule_reader import place_text, read_schedule
 from morello.dialect import load
 from morello.dialect.ops import spec_ops
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of

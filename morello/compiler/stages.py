@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from morello.aot.stages import Stages, name_module
-from morello.compiler.given_schedule import (
+from morello.compiler.schedule_reader import (
     function_of,
     message_of,
     place_text,

@@ -52,6 +52,6 @@ def schedule_target(schedule: str) -> Target:
         TargetError: its target is not known.
     """
     # MLIR is imported only where there is a schedule.
-    from morello.compiler.given_schedule import named_target_in
+    from morello.compiler.schedule_reader import named_target_in
 
     return parse_target(named_target_in(schedule) or UNNAMED)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from morello.frontends.expected import Expected
-from morello.frontends.nodes.tensors import Array, Given
+from morello.frontends.nodes.tensors import Array, Source
 from morello.frontends.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ModelArrays:
 
     title: str
     arguments: tuple[str, ...]
-    parameters: tuple[Given, ...]
+    parameters: tuple[Source, ...]
     preparation: "Preparation | None"
     packed: "tuple[Packed, ...]"
     expected: tuple[Expected, ...]

@@ -32,7 +32,6 @@ from morello.frontends.grouping.partition import (
 from morello.frontends.grouping.parts import Part, PlainPart, Step, whole_part
 from morello.frontends.grouping.steps import counted, fallback_of
 from morello.frontends.grouping.tilings import CheaperTiling, cheaper_tilings
-from morello.frontends.kept_kernels import keep_kernel, model_driver
 from morello.frontends.linalg.importing import imported
 from morello.frontends.linalg.reading import chosen_function, read_program
 from morello.frontends.linalg.signature import Signature
@@ -43,10 +42,11 @@ from morello.frontends.nodes.joined.computed_pieces import with_computed_pieces
 from morello.frontends.nodes.prepared import Preparation, prepared
 from morello.frontends.nodes.reshapes import without_reshapes
 from morello.frontends.nodes.scaled_weights import with_scaled_weights
-from morello.frontends.nodes.tensors import Array, Given, Tensors
+from morello.frontends.nodes.tensors import Array, Source, Tensors
 from morello.frontends.nodes.winograd import by_winograd
 from morello.frontends.plain.evaluating import evaluate_plainly
 from morello.frontends.refusals import Refusal
+from morello.frontends.stored_kernels import model_driver, store_kernel
 from morello.machine import Target
 from morello.mlir import ir
 from morello.processes.small_stacks import on_large_stack
@@ -110,7 +110,7 @@ class Model(Program):
         return {
             t.name: t.array
             for t in self.tensors.all
-            if isinstance(t, Given) and t.argument < 0
+            if isinstance(t, Source) and t.argument < 0
         }
 
     def specs(self, target: str | Target | None = None) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class Model(Program):
                 False; weights, which are copied, if it is True.
             progress: called with a sentence before each search.
             keep: the name under which the kernel is kept for the next process, beside
-                the machine code (`morello.frontends.kept_kernels`).
+                the machine code (`morello.frontends.stored_kernels`).
             jobs: how many processes search; each takes up to 600 MB.
             partition: ``rule`` for the parts that the model lists (but the images of
                 convolutions by groups lie as is cheaper); ``cost`` for those
@@ -190,7 +190,7 @@ class Model(Program):
             if not is_faster(kernel, other, inputs, seconds):
                 kernel, chosen = other, model.steps
         if keep is not None:
-            keep_kernel(keep, kernel, model._listed(chosen), answers, driver)
+            store_kernel(keep, kernel, model._listed(chosen), answers, driver)
         return kernel
 
     @property
@@ -362,7 +362,7 @@ class Model(Program):
     def _named(self, tensor: int) -> str:
         tensor = self.tensors.root(tensor)
         tensor_value = self.tensors.all[tensor]
-        if isinstance(tensor_value, Given):
+        if isinstance(tensor_value, Source):
             return tensor_value.name
         roots = [self.tensors.root(r) for r in self.tensors.results]
         if tensor in roots:
@@ -384,7 +384,7 @@ def _memory(
     computed = {} if preparation is None else preparation.run(dict(enumerate(arrays)))
     memory = {}
     for i, tensor in enumerate(tensors.all):
-        if isinstance(tensor, Given):
+        if isinstance(tensor, Source):
             array = arrays[tensor.argument] if tensor.argument >= 0 else tensor.array
             array = computed.get(tensor.name, array)
             memory[i] = np.ascontiguousarray(array).reshape(-1)
@@ -450,11 +450,11 @@ def _settle(tensors: Tensors, constants: Mapping[int, Array]) -> None:
     """Make constants of arguments, in place; the others are counted anew."""
     left = [i for i in range(len(tensors.names)) if i not in constants]
     for number, tensor in enumerate(tensors.all):
-        if isinstance(tensor, Given) and tensor.argument in constants:
+        if isinstance(tensor, Source) and tensor.argument in constants:
             array = constants[tensor.argument]
             constant = dataclasses.replace(tensor, argument=-1, array=array)
             tensors.all[number] = constant
-        elif isinstance(tensor, Given) and tensor.argument >= 0:
+        elif isinstance(tensor, Source) and tensor.argument >= 0:
             argument = left.index(tensor.argument)
             tensors.all[number] = dataclasses.replace(tensor, argument=argument)
     tensors.names = [tensors.names[i] for i in left]

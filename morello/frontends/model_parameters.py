@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from morello.frontends.grouping.emission import given_tensors
+from morello.frontends.grouping.emission import source_tensors
 from morello.frontends.grouping.packing import Packed
 from morello.frontends.grouping.parts import Step
 from morello.frontends.grouping.steps import counted, fallback_of
 from morello.frontends.held_arrays import ModelArrays
 from morello.frontends.nodes.prepared import Preparation
-from morello.frontends.nodes.tensors import CallSize, Given, Tensors
+from morello.frontends.nodes.tensors import CallSize, Source, Tensors
 from morello.runtime.calls.parameter import Parameter, SizeAxis
 
 
@@ -16,9 +16,9 @@ def parameters(tensors: Tensors) -> tuple[Parameter, ...]:
     """The arguments of the function, its constants, and its results."""
     every = []
     size = tensors.size
-    for i in given_tensors(tensors):
+    for i in source_tensors(tensors):
         source = tensors.all[i]
-        assert isinstance(source, Given)
+        assert isinstance(source, Source)
         sizes = () if size is None else _axis(size, size.arguments, source.argument)
         every.append(
             Parameter(source.name, source.dtype.numpy, source.shape, sizes=sizes)
@@ -58,11 +58,11 @@ def held_arrays(
         tensors: with the weights that the search has packed.
         steps: in the order in which they are computed.
     """
-    values = [tensors.all[i] for i in given_tensors(tensors)]
+    values = [tensors.all[i] for i in source_tensors(tensors)]
     return ModelArrays(
         f"{tensors.name}, a model of {counted(tuple(steps))}",
         tuple(tensors.names),
-        tuple(g for g in values if isinstance(g, Given) and g.argument < 0),
+        tuple(g for g in values if isinstance(g, Source) and g.argument < 0),
         preparation,
         tuple(packed),
         tensors.expected,
@@ -76,5 +76,5 @@ def _reads(tensors: Tensors, steps: Sequence[Step]) -> frozenset[int]:
     inputs = (tensor for step in steps for tensor in step.inputs)
     roots = map(tensors.root, (*inputs, *tensors.results))
     values = [tensors.all[root] for root in roots]
-    numbers = (g.argument for g in values if isinstance(g, Given))
+    numbers = (g.argument for g in values if isinstance(g, Source))
     return frozenset(number for number in numbers if number >= 0)

@@ -20,7 +20,7 @@ from morello.frontends.following import following
 from morello.frontends.grouping.parts import Operand, Part, PlainPart, Step
 from morello.frontends.model import Model
 from morello.frontends.nodes.prepared import Preparation
-from morello.frontends.nodes.tensors import CallSize, Given, Tensor, Tensors
+from morello.frontends.nodes.tensors import CallSize, Source, Tensor, Tensors
 from morello.frontends.refusals import ModelError, Refusal
 from morello.spec import Compose, Kind, Limits, SizeRange
 from morello.spec.graphs.expression import Reference
@@ -133,13 +133,13 @@ class _Comparison:
                 raise self._refusal("a constant", sources[0][place].name)
             yield sources[0][place].argument, axes
 
-    def _sources(self, tensors: Tensors) -> list[Given]:
+    def _sources(self, tensors: Tensors) -> list[Source]:
         """The given tensors but for constants of which a call reads the beginning."""
         every = enumerate(tensors.all)
         return [
             tensor
             for number, tensor in every
-            if isinstance(tensor, Given) and number not in self._beginnings
+            if isinstance(tensor, Source) and number not in self._beginnings
         ]
 
     @functools.cached_property
@@ -149,7 +149,7 @@ class _Comparison:
         every = (model.tensors.all for model in self.models)
         beginnings = set()
         for number, tensors in enumerate(zip(*every, strict=False)):
-            constants = [t for t in tensors if isinstance(t, Given) and t.argument < 0]
+            constants = [t for t in tensors if isinstance(t, Source) and t.argument < 0]
             is_constant = len(constants) == len(tensors)
             if is_constant and len({t.shape for t in constants}) > 1:
                 constants.sort(key=lambda tensor: math.prod(tensor.shape))
@@ -267,7 +267,7 @@ class _Comparison:
             nodes.append(dataclasses.replace(column[0], expression=expression))
         graphs = [dataclasses.replace(graph, nodes=tuple(nodes)) for graph in graphs]
         self._same(graphs, what, place)
-        return Compose.of(canonical(graphs[0]).graph, kinds[0].flushes)
+        return Compose.of(canonical(graphs[0]).graph, kinds[0].flushing)
 
     def _check_reads(self, parts: list[Part], what: str, place: str) -> None:
         """Refuse a settled operand of what the least size has not."""
@@ -342,7 +342,7 @@ def _with_copy(graph: Graph) -> Graph:
     return dataclasses.replace(graph, nodes=(*graph.nodes, node), outputs=(output,))
 
 
-def _begins(smaller: Given, greater: Given) -> bool:
+def _begins(smaller: Source, greater: Source) -> bool:
     """Whether a constant is the beginning of another one along each axis."""
     if len(smaller.shape) != len(greater.shape) or smaller.dtype != greater.dtype:
         return False
@@ -351,7 +351,7 @@ def _begins(smaller: Given, greater: Given) -> bool:
     return np.asarray(smaller.array).tobytes() == beginning.tobytes()
 
 
-def _settled(source: Given) -> Any:
+def _settled(source: Source) -> Any:
     """A given tensor without its shape."""
     array = source.array
     known = None if array is None else np.ascontiguousarray(array).tobytes()

@@ -76,10 +76,10 @@ def compile(
     compiled = _differentiable(call(model.compile(**options)), original, jaxpr)
 
     def run(*arguments: Any) -> Any:
-        leaves, given_tree = jax.tree.flatten(arguments)
-        if given_tree != tree:
+        leaves, call_tree = jax.tree.flatten(arguments)
+        if call_tree != tree:
             raise ArgumentError(
-                f"{name} was compiled for arguments {tree}, and {given_tree} was given",
+                f"{name} was compiled for arguments {tree}, and {call_tree} was given",
                 "give the same tree of arrays, or compile it again",
             )
         fitting = map(_as_array, leaves, avals)

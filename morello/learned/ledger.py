@@ -101,7 +101,7 @@ class Decisions:
             for key, specs in groups.items()
         )
 
-    def own_costs(self, target: Target) -> Vector:
+    def decision_costs(self, target: Target) -> Vector:
         """Millicycles of each decision by itself, run once."""
         decision_costs = np.zeros(self.runs.shape[1])
         for group in self.groups:
@@ -110,7 +110,7 @@ class Decisions:
 
     def costs(self, target: Target) -> Vector:
         """Millicycles of a call of each program; at least 1."""
-        total = self.runs @ self.own_costs(target)
+        total = self.runs @ self.decision_costs(target)
         return np.asarray(np.maximum(total, 1.0), np.float64)
 
 

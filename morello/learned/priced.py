@@ -25,7 +25,7 @@ class Priced:
         self.paid = Decisions(impls, target)
         """The distinct decisions of all programs, and how often each program runs
         them."""
-        self.node_costs = self.paid.own_costs(self.target)
+        self.node_costs = self.paid.decision_costs(self.target)
         """Millicycles of each decision by itself, run once."""
         self.costs = np.maximum(self.paid.runs @ self.node_costs, 1.0)
         """Millicycles of a call of each program."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import ParamSpec, TypeVar
 
-Given = ParamSpec("Given")
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _LEAST = 1 << 20
@@ -37,11 +37,13 @@ def stack_bytes() -> int:
     return size.value
 
 
-def on_large_stack(function: Callable[Given, Result]) -> Callable[Given, Result]:
+def on_large_stack(
+    function: Callable[Parameters, Result],
+) -> Callable[Parameters, Result]:
     """The function, run by a thread with a large stack where this one's is small."""
 
     @functools.wraps(function)
-    def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         if not 0 < stack_bytes() < _LEAST:
             return function(*args, **kwargs)
         answer: Future[Result] = Future()

@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 from morello.errors import MorelloError
 from morello.python_api import python_function
 
-Given = ParamSpec("Given")
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _KEYS = 1024
@@ -48,11 +48,13 @@ def thread_state() -> Iterator[None]:
         _libc.pthread_setspecific(slot, before)
 
 
-def in_any_interpreter(function: Callable[Given, Result]) -> Callable[Given, Result]:
+def in_any_interpreter(
+    function: Callable[Parameters, Result],
+) -> Callable[Parameters, Result]:
     """The function, which may be called in a subinterpreter."""
 
     @functools.wraps(function)
-    def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         with thread_state():
             return function(*args, **kwargs)
 

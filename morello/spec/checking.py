@@ -67,7 +67,7 @@ def reference(
         arrays: as for `Kind.evaluate`, in f64.
     """
     if kind.as_graph is not None:  # by a running error analysis
-        return bounded(kind.as_graph, sizes, arrays, kind.flushes)
+        return bounded(kind.as_graph, sizes, arrays, kind.flushing)
     terms = rounded_terms(kind, sizes)
     growth = terms * UNIT_ROUNDOFF / (1 - terms * UNIT_ROUNDOFF)
     with np.errstate(all="ignore"):

@@ -288,7 +288,7 @@ def kind_of_call(kind: Kind, sizes: tuple[int, ...]) -> Kind:
     if graph is None or not graph.call_sizes:
         return kind
     part = canonical(with_sizes(graph, sizes.__getitem__))
-    return Compose.of(part.graph, kind.flushes)
+    return Compose.of(part.graph, kind.flushing)
 
 
 _NARROW = ", ".join(str(d) for d in Dtype if d.widens_to(Dtype.S32))

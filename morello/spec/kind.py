@@ -36,8 +36,13 @@ class Kind(ABC):
     moves_data: ClassVar[bool] = False
     """Whether it copies or fills and computes nothing: bringing its operands to another
     form first would be more work than the Spec is."""
+    copies: ClassVar[bool] = False
+    """Whether its output is its input, element by element."""
     optional_dims: ClassVar[int] = 0
     """How many leading dimensions the text form may leave out (they are 1)."""
+    flushing = False
+    """Whether products of narrow floats in it may take denormals for zero: an option of
+    the kinds that have products."""
 
     @property
     @abstractmethod
@@ -108,19 +113,9 @@ class Kind(ABC):
         """The value of the graph that each operand is."""
         return ()
 
-    @property
-    def copies(self) -> bool:
-        """Whether its output is its input, element by element."""
-        return self.moves_data and any(o.is_read for o in self.operands)
-
     @abstractmethod
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Refuse a mix of dtypes that has no meaning (`SpecError`)."""
-
-    @property
-    def flushes(self) -> bool:
-        """Whether products of narrow floats in it may take denormals for zero."""
-        return bool(getattr(self, "flushing", False))
 
     def as_flushing(self, dtypes: tuple[Dtype, ...]) -> "Kind":
         """The kind whose products of two upper halves of floats, with sums of whole

@@ -98,7 +98,7 @@ def sums_fit(kind: Kind, dtypes: tuple[Dtype, ...], sizes: tuple[int, ...]) -> b
 
 def flushing_as(other: Kind, kind: Kind, dtypes: tuple[Dtype, ...]) -> Kind:
     """A part of another kind: its products flush where those of the other may."""
-    return kind.as_flushing(dtypes) if other.flushes else kind
+    return kind.as_flushing(dtypes) if other.flushing else kind
 
 
 def dtype_between(kind: Kind, dtypes: tuple[Dtype, ...], value: int) -> Dtype:
@@ -109,7 +109,7 @@ def dtype_between(kind: Kind, dtypes: tuple[Dtype, ...], value: int) -> Dtype:
     graph, number = kind.as_graph, computed_in(dtypes)
     if value in summed_whole(kind, dtypes):
         return Dtype.S32
-    if graph is None or not kind.flushes:
+    if graph is None or not kind.flushing:
         return number
     is_factor = any(value in graph.arguments(v) for v in graph.contractions)
     return (rounded_to(graph, value) if is_factor else None) or number

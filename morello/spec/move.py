@@ -27,6 +27,7 @@ class Move(ElementByElement):
     name: ClassVar[str] = "move"
     example: ClassVar[str] = "move:8x16:f32:dst=[1,0]"
     moves_data: ClassVar[bool] = True
+    copies: ClassVar[bool] = True
     rank: int = 2
 
     @property

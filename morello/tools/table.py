@@ -35,7 +35,7 @@ def size_text(size: int) -> str:
     return f"{size} B"
 
 
-def made_from(kernel: Kernel) -> str:
+def origin_text(kernel: Kernel) -> str:
     """How a kernel was made: the search and its time."""
     solutions = [solution for solution in kernel.solutions if solution is not None]
     origin = "from the given schedule"

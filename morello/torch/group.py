@@ -13,14 +13,14 @@ from torch.fx.passes.tools_common import stable_topological_sort
 
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
-from morello.frontends.kept_kernels import kept_kernel
 from morello.frontends.linalg.signature import Declared, Signature
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.refusals import ModelError
+from morello.frontends.stored_kernels import stored_kernel
 from morello.torch.constants import fused
 from morello.torch.graph_names import graph_name
 from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
-from morello.torch.native_call import NativeCall, given_strides
+from morello.torch.native_call import NativeCall, with_eager_strides
 from morello.torch.options import Options
 from morello.torch.partition import (
     allow_any_strides,
@@ -85,7 +85,7 @@ class Group:
                 self.is_settled = True
                 return
             name = graph_name(self._graph, self._inputs, self._weights, self._options)
-            kernel = kept_program(name, self._graph, self._options)
+            kernel = stored_program(name, self._graph, self._options)
             if kernel is not None:
                 self._take(kernel)
                 return
@@ -247,7 +247,7 @@ def threads_of(options: Options) -> int:
     return torch.get_num_threads() if options.threads is None else options.threads
 
 
-def kept_program(
+def stored_program(
     name: str | None, graph: GraphModule, options: Options, threads: int | None = None
 ) -> Kernel | None:
     """The program that a process before has made of a graph; None if there is none.
@@ -260,7 +260,7 @@ def kept_program(
     """
     if name is None:
         return None
-    entry = kept_kernel(
+    entry = stored_kernel(
         name,
         target=options.target,
         threads=threads or threads_of(options),
@@ -336,7 +336,7 @@ def _around(
 ) -> Callable[..., Any]:
     """A function of a group's tensors that runs its lowered graph."""
     outputs, several = results
-    as_eager = given_strides(outputs)
+    as_eager = with_eager_strides(outputs)
 
     def call(*tensors: Any) -> Any:
         results = forward(

@@ -39,7 +39,7 @@ class GroupsCall(SizedCall):
         source, target = address_of(rows), address_of(result)
         matrix = address_of(matrices)
         bytes_read = rows.shape[1] * rows.itemsize
-        bytes_made = columns * result.itemsize
+        bytes_written = columns * result.itemsize
         step = matrices[0].nbytes
         start = 0
         for end in ends:
@@ -47,7 +47,7 @@ class GroupsCall(SizedCall):
                 self._run(
                     source + start * bytes_read,
                     matrix,
-                    target + start * bytes_made,
+                    target + start * bytes_written,
                     end - start,
                 )
             matrix += step

@@ -117,7 +117,7 @@ class NativeCall:
         read = [place for place in places if place in model.weights]
         self.weights = Weights(model, read, freeze)
         self._forms = [(tuple(o.shape), _strides(o.shape), o.dtype) for o in outputs]
-        self._as_eager = given_strides(outputs)
+        self._as_eager = with_eager_strides(outputs)
         self._loose = sorted(model.reads.difference(guarded))
         table = CallTable(
             compiled.address,
@@ -202,7 +202,7 @@ empty_strided = getattr(torch._C._dynamo.guards, "_empty_strided_cpu", _empty_st
 """A new tensor, as code of Inductor makes it: in half the time where PyTorch has it."""
 
 
-def given_strides(outputs: Sequence[Any]) -> Callable[[list[Any]], None]:
+def with_eager_strides(outputs: Sequence[Any]) -> Callable[[list[Any]], None]:
     """Gives results the strides of tensors that are like eager's, in place."""
     wanted = [(tuple(output.shape), output.stride()) for output in outputs]
     odd = [i for i, output in enumerate(outputs) if not output.is_contiguous()]

@@ -24,10 +24,10 @@ from morello.torch.constants import fused
 from morello.torch.graph_names import name_of_sizes
 from morello.torch.group import (
     compiled_model,
-    kept_program,
     log,
     read_model,
     results_of,
+    stored_program,
 )
 from morello.torch.lowering import lowered
 from morello.torch.native_call import NativeCall, SizedCall
@@ -167,7 +167,7 @@ def program_of_sizes(
         return how(kernel, results, weights, guarded, freeze=options.freeze)
 
     keep = name_of_sizes(graphs, inputs, weights, options, sizes)
-    kernel = kept_program(keep, graphs[0], options, threads=1)
+    kernel = stored_program(keep, graphs[0], options, threads=1)
     if kernel is not None:
         return functools.partial(called, kernel)
     simple = dict(zip(probe_sizes(sizes), map(lowered, graphs, inputs), strict=True))

@@ -307,8 +307,8 @@ def _with_diagonal(x: Any, offset: int = 0, one: int = -2, other: int = -1) -> A
     """Zeros around a diagonal that has the last axis of a tensor."""
     places = torch.arange(x.shape[-1] + abs(offset))
     x = torch.constant_pad_nd(x, [max(-offset, 0), max(offset, 0)])
-    is_own = places.unsqueeze(1) + offset == places
-    return torch.where(is_own, x.unsqueeze(-1), 0).movedim((-2, -1), (one, other))
+    on_diagonal = places.unsqueeze(1) + offset == places
+    return torch.where(on_diagonal, x.unsqueeze(-1), 0).movedim((-2, -1), (one, other))
 
 
 def _fmax(x: Any, y: Any) -> Any:

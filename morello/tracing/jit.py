@@ -13,7 +13,7 @@ import numpy as np
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError, SearchError
 from morello.frontends.model import Model, model_of, whole_model
-from morello.frontends.nodes.tensors import Given, Tensors
+from morello.frontends.nodes.tensors import Source, Tensors
 from morello.frontends.ranged import probe_sizes, ranged
 from morello.frontends.refusals import ModelError
 from morello.search import Patience
@@ -329,7 +329,7 @@ class _Compiled:
     """A function that was traced, with the arrays that it holds."""
 
     def __init__(
-        self, traced: TracedFunction, sources: list[Given], kernel: Kernel
+        self, traced: TracedFunction, sources: list[Source], kernel: Kernel
     ) -> None:
         self.kernel = kernel
         self._results, self._returned, self._sources = (
@@ -347,7 +347,7 @@ class _Compiled:
         return filled(self._results, iter(results))
 
 
-def _argument(source: Given, arrays: Sequence[Array]) -> Array:
+def _argument(source: Source, arrays: Sequence[Array]) -> Array:
     """An array as the kernel reads it: itself where its layout is that."""
     array = arrays[source.argument] if source.array is None else source.array
     if array.dtype is _BOOL:

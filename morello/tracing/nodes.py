@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from morello.frontends.nodes.tensors import Access, own_axes
+from morello.frontends.nodes.tensors import Access, identity_axes
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs.expression import Call, Expression, Reference, renumbered
 from morello.spec.graphs.graph import MAP
@@ -36,7 +36,7 @@ def node(
     places = {place: used.index(access) for place, access in enumerate(reads)}
     tensor = recording.node(
         (*shape, *gone),
-        own_axes(shape),
+        identity_axes(shape),
         reduction,
         renumbered(expression, places),
         used,

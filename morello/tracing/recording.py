@@ -10,13 +10,13 @@ import numpy as np
 from morello.frontends.nodes.rewriting import live
 from morello.frontends.nodes.tensors import (
     Access,
-    Given,
     Joined,
     Node,
     Plain,
+    Source,
     Tensor,
     Tensors,
-    own_axes,
+    identity_axes,
 )
 from morello.frontends.plain.reversal import reversal
 from morello.spec.elements.dtypes import Dtype
@@ -67,13 +67,13 @@ class Recording:
 
     def argument(self, number: int, shape: Shape, dtype: Dtype) -> int:
         """An argument of the function."""
-        return self._add(Given("", shape, dtype, number))
+        return self._add(Source("", shape, dtype, number))
 
     def array(self, array: Array) -> int:
         """An array of floats that the function holds: the same tensor each time."""
         if id(array) not in self._arrays:
             dtype = next(t for t in Dtype if t.numpy == array.dtype)
-            tensor = self._add(Given("", array.shape, dtype, array=array))
+            tensor = self._add(Source("", array.shape, dtype, array=array))
             self._arrays[id(array)] = array, tensor
         return self._arrays[id(array)][1]
 
@@ -142,7 +142,9 @@ class Recording:
     ) -> Node:
         self._check()
         dtype = dtype or self._copied_as(access)
-        return self._node(shape, own_axes(shape), MAP, expression, (access,), dtype)
+        return self._node(
+            shape, identity_axes(shape), MAP, expression, (access,), dtype
+        )
 
     def view(self, tensor: int, shape: Shape) -> int:
         """A tensor in another shape."""
@@ -191,7 +193,7 @@ class Recording:
         code = reversal(shape, axes, dtype, self.tensors.name)
         return self._add(Plain(code, 0, (tensor,), shape, dtype))
 
-    def program(self, results: list[int], holds: bool) -> tuple[Tensors, list[Given]]:
+    def program(self, results: list[int], holds: bool) -> tuple[Tensors, list[Source]]:
         """The tensors that some results need, and what is given to them, in order.
 
         Args:
@@ -200,16 +202,16 @@ class Recording:
                 are arguments, after the function's.
         """
         whole = live(dataclasses.replace(self.tensors, results=results))
-        sources: list[Given] = []
+        sources: list[Source] = []
         for place, tensor in enumerate(whole.all):
-            if not isinstance(tensor, Given):
+            if not isinstance(tensor, Source):
                 continue
             number = len(sources)
             sources.append(tensor)
             if holds and tensor.array is not None:
                 renamed = dataclasses.replace(tensor, name=f"constant{number}")
             else:
-                renamed = Given(f"arg{number}", tensor.shape, tensor.dtype, number)
+                renamed = Source(f"arg{number}", tensor.shape, tensor.dtype, number)
                 whole.names.append(renamed.name)
             whole.all[place] = renamed
         return whole, sources

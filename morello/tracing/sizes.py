@@ -13,7 +13,7 @@ from typing import Any
 
 from morello.errors import ArgumentError, shortened
 from morello.frontends.following import following, in_f32
-from morello.frontends.nodes.tensors import Given, Node, Tensor, Tensors, View
+from morello.frontends.nodes.tensors import Node, Source, Tensor, Tensors, View
 from morello.spec.graphs.expression import settled
 from morello.spec.index_map import IndexMap
 from morello.spec.size_range import WrittenSizes
@@ -200,7 +200,7 @@ def _is_longer(one: Tensor, other: Tensor, sizes: tuple[int, int]) -> bool:
     match one, other:
         case Node(), Node():
             return _is_longer_node(one, other, sizes)
-        case Given(), Given():
+        case Source(), Source():
             return (one.name, one.dtype) == (other.name, other.dtype)
         case View(), View():
             return one.tensor == other.tensor

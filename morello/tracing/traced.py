@@ -8,7 +8,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.frontends.model import Model, model_of, whole_model
-from morello.frontends.nodes.tensors import Access, Given, Tensors, own_axes
+from morello.frontends.nodes.tensors import Access, Source, Tensors, identity_axes
 from morello.tracing.arguments import (
     Leaf,
     Pattern,
@@ -100,14 +100,14 @@ class TracedFunction:
         one."""
         tensors, tensor = self._recording.tensors, result.stored()
         root = tensors.root(tensor)
-        if isinstance(tensors.all[root], Given):
+        if isinstance(tensors.all[root], Source):
             shape = tensors.all[root].shape
-            copy = self._recording.copy(Access(root, own_axes(shape)), shape)
+            copy = self._recording.copy(Access(root, identity_axes(shape)), shape)
             root, tensor = copy, self._recording.view(copy, result.shape)
         self._outputs.setdefault(root, tensor)
         return list(self._outputs).index(root)
 
-    def program(self, holds: bool) -> tuple[Tensors, list[Given]]:
+    def program(self, holds: bool) -> tuple[Tensors, list[Source]]:
         """The tensors of all results, and what its arguments are, in order.
 
         Args:

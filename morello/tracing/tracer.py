@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from morello.frontends.nodes.tensors import Access, own_axes, substituted
+from morello.frontends.nodes.tensors import Access, identity_axes, substituted
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
 from morello.tracing.numbers import F32
@@ -309,7 +309,7 @@ def is_list(index: Any) -> bool:
 def whole(recording: Recording, tensor: int, dtype: np.dtype[Any] = F32) -> Tracer:
     """A tensor as an array."""
     shape = recording.shape(tensor)
-    return Tracer(recording, Access(tensor, own_axes(shape)), shape, dtype=dtype)
+    return Tracer(recording, Access(tensor, identity_axes(shape)), shape, dtype=dtype)
 
 
 def numbers_of(array: Tracer) -> Tracer:

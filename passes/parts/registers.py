@@ -135,9 +135,9 @@ class Registers(Emitter):
         """`Emitter.scale`: one instruction, and a comparison for its mask."""
         lanes = values.type.shape[0]
         least = self.constant(Dtype.F32, _LEAST_COUNT, lanes)
-        is_kept = arith.CmpFOp(arith.CmpFPredicate.UGE, counts, least).result
+        is_normal = arith.CmpFOp(arith.CmpFPredicate.UGE, counts, least).result
         word = ir.IntegerType.get_signless(lanes)
-        packed = vector.BitCastOp(ir.VectorType.get([1], word), is_kept).result
+        packed = vector.BitCastOp(ir.VectorType.get([1], word), is_normal).result
         mask = vector.ExtractOp(packed, [], [0]).result
         zero = self.constant(Dtype.F32, 0.0, lanes)
         as_set = splat(ir.IntegerType.get_signless(32), _ROUND_AS_SET)

@@ -46,9 +46,9 @@ def frame_of(spec: Spec, target: Target) -> Frame:
     """The Spec, and others of its key whose sizes and limits are drawn."""
     rng = random.Random(print_spec(spec, target.limits))
     axes = goal_axes(spec, target.threads)
-    given = (spec.limits[VRF], spec.limits[L1], spec.limits[L2])
-    pools = [*axes, (given[0], 1, 12, 16), (given[1], 0, 4, 32, 512), (given[2], 1024)]
-    first = (*spec.sizes, *given)
+    free = (spec.limits[VRF], spec.limits[L1], spec.limits[L2])
+    pools = [*axes, (free[0], 1, 12, 16), (free[1], 0, 4, 32, 512), (free[2], 1024)]
+    first = (*spec.sizes, *free)
     drawn = [
         [one, *rng.choices(p, k=POINTS)] for one, p in zip(first, pools, strict=True)
     ]
@@ -113,7 +113,7 @@ def _key(key: SpecKey) -> str:
 def said(kind: type[Action], spec: Spec, target: Target) -> list[str]:
     """What the actions of a class say on a Spec and on others of its key."""
     axes, frame = goal_axes(spec, target.threads), frame_of(spec, target)
-    found = [
+    texts = [
         line
         for action in kind.candidates(spec.key, axes, target)
         for line in lines(action, frame, target)
@@ -125,7 +125,7 @@ def said(kind: type[Action], spec: Spec, target: Target) -> list[str]:
         for operand in range(len(spec.tensors))
         for form in kind.forms_beforehand(spec.key, operand, target)
     ]
-    return [*found, f"{taken} {parts} {asked}"] if found or asked else []
+    return [*texts, f"{taken} {parts} {asked}"] if texts or asked else []
 
 
 def answers(spec: Spec, target: Target) -> Iterator[str]:
@@ -155,10 +155,10 @@ def sections(name: str, text: str) -> dict[str, list[str]]:
     if name == "team":
         spec = dataclasses.replace(spec, serial=False)
     kinds = [kind for kind in ACTIONS if kind is not Select]
-    found = {kind.name: said(kind, spec, target) for kind in kinds}
-    found["by_hand"] = [*answers(spec, target)]
-    found["tried"] = [a for a in tried(spec, target) if not a.startswith("select(")]
-    return {name: text for name, text in found.items() if text}
+    by_name = {kind.name: said(kind, spec, target) for kind in kinds}
+    by_name["by_hand"] = [*answers(spec, target)]
+    by_name["tried"] = [a for a in tried(spec, target) if not a.startswith("select(")]
+    return {name: text for name, text in by_name.items() if text}
 
 
 def row(name: str, text: str) -> str:

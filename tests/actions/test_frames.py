@@ -64,11 +64,11 @@ def compare_at(
         return False
     assert int(at(whole.cost, point, shape)) == rewrite.cost
     children = [c for c in whole.children if int(at(c.exists, point, shape))]
-    found = [
+    holes = [
         (c.role, frame_at(c.frame, point, shape).spec(), int(at(c.times, point, shape)))
         for c in children
     ]
-    assert found == [(h.role, h.spec, h.times) for h in rewrite.holes]
+    assert holes == [(h.role, h.spec, h.times) for h in rewrite.holes]
     for child in children:
         assert child_dims(child.frame.key, child.dims)
     return True

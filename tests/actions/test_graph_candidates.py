@@ -137,9 +137,9 @@ def test_heads_are_taken_one_by_one() -> None:
     solver = Solver(AVX2)
     one = solver.solve(_serial("compose:5x4x8:f32:" + text.format(""))).impl.cost
     before = len(solver.tables(spec))
-    found = solver.solve(spec)
+    solution = solver.solve(spec)
     loop = cost_model(AVX2).loop(3, 0)
-    assert found.impl.cost == 3 * one + int(loop)
+    assert solution.impl.cost == 3 * one + int(loop)
     assert len(solver.tables(spec)) == before + 1
 
 
@@ -156,8 +156,8 @@ def test_what_rows_heads_share_keeps_none_of_them_together(
     text: str, apart: bool
 ) -> None:
     spec = _serial(text)
-    found = candidates(spec.key, goal_axes(spec, 1), AVX2)
-    assert (len(found) == 2 and isinstance(found[1], Drop)) == apart
+    actions = candidates(spec.key, goal_axes(spec, 1), AVX2)
+    assert (len(actions) == 2 and isinstance(actions[1], Drop)) == apart
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ def test_heads_that_share_lines_are_not_taken_apart(
     spec = _serial("attention:3x5x4x16x16:f32")
     layout = Layout.row_major(3)
     layout = Layout(tuple(layout.dims[axis] for axis in order))
-    given = argument_tensor(dtype, layout)
-    spec = dataclasses.replace(spec, tensors=(given, *spec.tensors[1:]))
-    found = candidates(spec.key, goal_axes(spec, 1), AVX2)
-    assert (found == (Tile("d0", 1), Drop("d0"))) == apart
+    tensor = argument_tensor(dtype, layout)
+    spec = dataclasses.replace(spec, tensors=(tensor, *spec.tensors[1:]))
+    actions = candidates(spec.key, goal_axes(spec, 1), AVX2)
+    assert (actions == (Tile("d0", 1), Drop("d0"))) == apart
 
 
 def test_rows_that_follow_what_stays_in_l2_take_none_of_it() -> None:

@@ -49,9 +49,9 @@ def test_holes_are_as_listed(row: tuple[str, ...]) -> None:
     Spec."""
     text, threads, written, *holes = row
     is_serial = threads == "serial"
-    given = dataclasses.replace(spec(text), serial=is_serial)
+    goal = dataclasses.replace(spec(text), serial=is_serial)
     target = dataclasses.replace(AVX2, threads=4 if is_serial else int(threads))
-    left = action_of(written).apply(given, target).holes
+    left = action_of(written).apply(goal, target).holes
     assert [f"{h.role} {h.times} {print_spec(h.spec, FULL)}" for h in left] == holes
     assert all(hole.spec.serial for hole in left)
 
@@ -78,9 +78,9 @@ PARALLEL = (
 def test_a_team_costs_a_fork_and_its_trips(
     action: Action, text: str, trips: int
 ) -> None:
-    given = dataclasses.replace(spec(text), serial=False)
+    goal = dataclasses.replace(spec(text), serial=False)
     target = dataclasses.replace(AVX2, threads=4)
-    assert action.apply(given, target).cost == trips * UNIT.loop + UNIT.fork
+    assert action.apply(goal, target).cost == trips * UNIT.loop + UNIT.fork
 
 
 def cost(action: Action, text: str, target: Target = AVX2) -> int:
@@ -153,8 +153,8 @@ def test_a_piece_of_a_line_costs_its_part_in_a_copy() -> None:
 def test_rows_of_a_copy_are_not_aliased() -> None:
     text = "matmul:8x{}x{}:f32:rhs=[0,2,1,2p16]"
     for level, k, n in ((L1, 40, 160), (L2, 64, 1600)):
-        move, given = Move("rhs", level, PANELS), text.format(k, n)
-        assert cost(move, given, ALIASED) == cost(move, given)
+        move, product = Move("rhs", level, PANELS), text.format(k, n)
+        assert cost(move, product, ALIASED) == cost(move, product)
 
 
 def test_what_is_left_of_a_cache_is_snapped_down() -> None:
@@ -178,16 +178,16 @@ def test_candidates_are_values() -> None:
     axes = ((1,), (1, 2, 4, 5), (1, 2, 3), (1, 8, 16))
     key = spec("matmul_accum:5x3x16:f32:out=[0,1,2]@L1").key
     every = {kind: list(kind.candidates(key, axes, AVX2)) for kind in ACTIONS}
-    assert {kind for kind, found in every.items() if found} == {
+    assert {kind for kind, actions in every.items() if actions} == {
         Move,
         Select,
         Split,
         Tile,
     }
-    for kind, found in every.items():
-        assert len(set(found)) == len(found)
-        assert sorted(found, key=str) == sorted(sorted(found), key=str)
-        assert all(str(a).startswith(f"{kind.name}(") for a in found)
+    for kind, actions in every.items():
+        assert len(set(actions)) == len(actions)
+        assert sorted(actions, key=str) == sorted(sorted(actions), key=str)
+        assert all(str(a).startswith(f"{kind.name}(") for a in actions)
     assert str(Tile("m", 4)) == "tile(m, 4)"
     assert str(Move("rhs", L1, PANELS)) == "move(rhs, L1, [0,2,1,2p16])"
     assert [str(a) for a in Split.candidates(key, axes, AVX2)] == [
@@ -204,10 +204,10 @@ def test_candidates_of_a_move() -> None:
         key = spec(f"matmul_accum:5x3x16:f32:{text}").key
         return {str(a) for a in Move.candidates(key, ((1,),) * 4, AVX2)}
 
-    found = moves_of("lhs=[0,1,2,1p6]@L2")
-    assert "move(lhs, L1, [0,1,2,1p6])" in found
-    assert {f"move(rhs, {level}, [0,2,1,2p16])" for level in ("L2", "L1")} <= found
-    assert not any("lhs" in a and "1p4" in a for a in found)
+    printed = moves_of("lhs=[0,1,2,1p6]@L2")
+    assert "move(lhs, L1, [0,1,2,1p6])" in printed
+    assert {f"move(rhs, {level}, [0,2,1,2p16])" for level in ("L2", "L1")} <= printed
+    assert not any("lhs" in a and "1p4" in a for a in printed)
     assert "move(out, VRF, [0,1,2])" in moves_of("out=[0,1,2]@L1:lhs=[0,1,2,1p6]@L1")
     moves = spec("move:8x8x16").key
     assert {str(a) for a in Move.candidates(moves, ((1,),) * 3, AVX2)} == {

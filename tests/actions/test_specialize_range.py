@@ -27,8 +27,8 @@ def candidates(text: str, target: Target = AVX2) -> list[str]:
 
 
 def test_both_holes_are_left_and_the_one_in_range_counts() -> None:
-    found = SPECIALIZED.apply(spec(GOAL), AVX2).holes
-    texts = [f"{h.role} {h.times} {print_spec(h.spec, AVX2.limits)}" for h in found]
+    holes = SPECIALIZED.apply(spec(GOAL), AVX2).holes
+    texts = [f"{h.role} {h.times} {print_spec(h.spec, AVX2.limits)}" for h in holes]
     rest = ",s32:rhs=[0,1,2]@L2:l2=4096"
     assert texts == [
         f"in_range 1 matmul:64x128x96:u8,s7{rest}",
@@ -38,11 +38,11 @@ def test_both_holes_are_left_and_the_one_in_range_counts() -> None:
 
 def test_it_costs_a_move_and_the_look() -> None:
     moved = Move("rhs", L2, Layout.row_major(3)).apply(spec(GOAL), AVX2)
-    found = SPECIALIZED.apply(spec(GOAL), AVX2)
+    rewrite = SPECIALIZED.apply(spec(GOAL), AVX2)
     counts = range_check_counts(spec(GOAL).tensors[1], (1, 128, 96), AVX2.isa)
     look = cost_model(AVX2).kernel(Frame.of(spec(GOAL)), counts)
-    assert found.cost == moved.cost + look
-    assert found.total((100, 10**9)) == found.cost + 100
+    assert rewrite.cost == moved.cost + look
+    assert rewrite.total((100, 10**9)) == rewrite.cost + 100
 
 
 def test_the_search_tries_it_where_a_kernel_multiplies_the_smaller_range() -> None:

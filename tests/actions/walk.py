@@ -26,15 +26,15 @@ def applied(action: Action, spec: Spec) -> Rewrite | None:
 
 def random_rewrite(rng: random.Random) -> tuple[Spec, Action, Rewrite]:
     """An action on a random Spec, or on one some actions below it."""
-    found: list[tuple[Spec, Action, Rewrite]] = []
+    steps: list[tuple[Spec, Action, Rewrite]] = []
     spec = random_goal(rng, rng.choice(KINDS))
     for _ in range(rng.randint(1, 5)):
         legal = [(a, r) for a in candidates(spec) if (r := applied(a, spec))]
         if not legal:
             break
         action, rewrite = rng.choice(legal)
-        found.append((spec, action, rewrite))
+        steps.append((spec, action, rewrite))
         if not rewrite.holes:
             break
         spec = rng.choice(rewrite.holes).spec
-    return found[-1] if found else random_rewrite(rng)
+    return steps[-1] if steps else random_rewrite(rng)

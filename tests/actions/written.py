@@ -22,7 +22,9 @@ def action_of(text: str) -> Action:
     types = typing.get_type_hints(kind)
     fields = [field.name for field in dataclasses.fields(kind)]
     values = re.split(r", (?![^\[]*\])", words) if words else []
-    given = zip(fields, values, strict=False)
-    action = kind(**{field: READERS[types[field]](value) for field, value in given})
+    fields_with_values = zip(fields, values, strict=False)
+    action = kind(
+        **{field: READERS[types[field]](value) for field, value in fields_with_values}
+    )
     assert str(action) == text
     return action

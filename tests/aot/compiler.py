@@ -51,10 +51,10 @@ class Linked:
     def __init__(
         self, library: Library, folder: Path, *link: str | Path, suffix: str = ".o"
     ) -> None:
-        made = folder / f"{library.name}{suffix}"
-        library.save(made)
+        saved = folder / f"{library.name}{suffix}"
+        library.save(saved)
         shared = folder / f"lib{library.name}.so"
-        run("cc", "-shared", "-Wl,--no-undefined", "-o", shared, made, *link)
+        run("cc", "-shared", "-Wl,--no-undefined", "-o", shared, saved, *link)
         self._native = ctypes.CDLL(str(shared))
         self._library = library
         self.workspace_bytes = library.workspace_bytes
@@ -72,8 +72,8 @@ class Linked:
 
     def pointers(self, *arrays: np.ndarray[Any, Any]) -> list[int]:
         """The arguments of a call."""
-        found = [int(array.ctypes.data) for array in arrays]
-        return [*found, self.workspace] if self.workspace_bytes else found
+        pointers = [int(array.ctypes.data) for array in arrays]
+        return [*pointers, self.workspace] if self.workspace_bytes else pointers
 
     def raw(self, *pointers: int, suffix: str = "") -> int:
         """Call a function with these pointers."""

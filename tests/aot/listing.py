@@ -35,20 +35,20 @@ def library(
     text: str, name: str = "k", target: Target = AVX2, workspace: int = 0
 ) -> Library:
     """The library of a Spec."""
-    made = stages(text, target, workspace)
-    return Library(made, parameters(made.spec), name)
+    steps = stages(text, target, workspace)
+    return Library(steps, parameters(steps.spec), name)
 
 
 def model() -> Library:
     """The library of a model whose arguments have names that C has not."""
-    made = stages("matmul:3x4x5:f32", AVX2, 192)
+    steps = stages("matmul:3x4x5:f32", AVX2, 192)
     names = ("x.1", "int", "x 1")
-    own = [
+    renamed = [
         dataclasses.replace(parameter, name=name)
-        for parameter, name in zip(parameters(made.spec), names, strict=True)
+        for parameter, name in zip(parameters(steps.spec), names, strict=True)
     ]
-    every: tuple[Parameter, ...] = tuple(own)
-    return Library.of_model(made, every, "k", "a model of three arguments")
+    every: tuple[Parameter, ...] = tuple(renamed)
+    return Library.of_model(steps, every, "k", "a model of three arguments")
 
 
 MATMUL = "matmul:5x9x17:f32:lhs=[0,1,2,1p6]:out=ld?"
@@ -67,8 +67,8 @@ LIBRARIES = {
 def variants() -> Variants:
     """A library for two targets; one of its kernels has a workspace."""
     text = "matmul:5x9x17:f32:rhs=[0,2,1,2p16]"
-    made = (library(text, target=AVX512, workspace=128), library(text))
-    return Variants.of(made)
+    libraries = (library(text, target=AVX512, workspace=128), library(text))
+    return Variants.of(libraries)
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -87,9 +87,9 @@ def table() -> str:
     first: set[str] = set()
     for name, text in texts():
         text = text.replace(f"Morello {__version__}", "Morello")
-        own = [line for line in text.splitlines() if line.strip()]
-        lines += [f"== {name}", *(line for line in own if line not in first)]
-        first = first or {*own}
+        lines_of_one = [line for line in text.splitlines() if line.strip()]
+        lines += [f"== {name}", *(line for line in lines_of_one if line not in first)]
+        first = first or {*lines_of_one}
     return "\n".join(lines) + "\n"
 
 

@@ -58,15 +58,15 @@ def test_the_pack_function_does_what_the_kernel_reads(
         outer = np.zeros([2 * n for n in array.shape], array.dtype)
         inner = outer[tuple(slice(n) for n in array.shape)]
         inner[...] = array
-        for given in (array, inner, np.asfortranarray(array)):
+        for source in (array, inner, np.asfortranarray(array)):
             result = spec.argument(index, 0xFF)
             untouched = result.base.copy()
-            steps = [step // array.itemsize for step in given.strides]
+            steps = [step // array.itemsize for step in source.strides]
             strides = (ctypes.c_ssize_t * array.ndim)(*steps)
             pack = linked._native[f"k_pack_{operand.name}"]
             pack(
-                ctypes.c_void_p(given.ctypes.data),
-                None if given is array else strides,
+                ctypes.c_void_p(source.ctypes.data),
+                None if source is array else strides,
                 ctypes.c_void_p(result.ctypes.data),
             )
             assert np.array_equal(result, wanted)
@@ -102,8 +102,8 @@ def test_a_linked_product_reads_the_weights_that_it_packs(
     arguments = [guarded_array(array, "end") for array in before]
     for name, array in zip(names, weights.arguments, strict=True):
         packed = kernel.spec.argument(int(name[1:]), 0xFF)
-        given = [ctypes.c_void_p(array.ctypes.data), None]
-        linked._native[f"k_pack_{name}"](*given, ctypes.c_void_p(packed.ctypes.data))
+        source = [ctypes.c_void_p(array.ctypes.data), None]
+        linked._native[f"k_pack_{name}"](*source, ctypes.c_void_p(packed.ctypes.data))
         arguments.append(guarded_array(packed, "end", False))
     out = guarded_array(np.zeros((2, n), np.float32), "end")
     assert linked(*arguments, out) == Status.OK
@@ -151,10 +151,10 @@ def test_kernels_of_one_object(tmp_path: Path) -> None:
 def call(function: Any, kernel: Any, arrays: list[Any]) -> Any:
     memory = np.zeros(kernel.workspace_bytes + 64, np.uint8)
     start = int(memory.ctypes.data)
-    given = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     if kernel.workspace_bytes:
-        given.append(ctypes.c_void_p(start + -start % 64))
-    return function(*given)
+        pointers.append(ctypes.c_void_p(start + -start % 64))
+    return function(*pointers)
 
 
 @NEEDS_CC
@@ -193,10 +193,10 @@ def specs(example: str) -> dict[str, str]:
     head = (EXAMPLES / example).read_text().split("*/")[0].replace("\\\n", " ")
     (command,) = re.findall(r"^ +morello (.*)$", head, re.M)
     words = shlex.split(command)
-    given = {"name": words[words.index("--name") + 1], "spec": words[1]}
-    found = {given["name"]: given["spec"]}
+    first = {"name": words[words.index("--name") + 1], "spec": words[1]}
+    by_name = {first["name"]: first["spec"]}
     pairs = [w for flag, w in pairwise(words) if flag == "--also"]
-    return found | dict(pair.split("=", 1) for pair in pairs)
+    return by_name | dict(pair.split("=", 1) for pair in pairs)
 
 
 def build(example: str, bundle: Files, folder: Path) -> str:

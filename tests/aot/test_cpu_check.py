@@ -35,9 +35,9 @@ def build(cases: list[frozenset[str]]) -> Engine:
 
 def test_each_feature_is_found_where_llvm_finds_it() -> None:
     engine = build([frozenset({name}) for name in CASES])
-    found = {name: function(i, engine) for i, name in enumerate(CASES)}
-    assert found == {name: int(ASKED[name]) for name in CASES}
-    assert 0 < sum(found.values()) < len(found)
+    has = {name: function(i, engine) for i, name in enumerate(CASES)}
+    assert has == {name: int(ASKED[name]) for name in CASES}
+    assert 0 < sum(has.values()) < len(has)
 
 
 def test_no_two_features_share_a_bit() -> None:
@@ -85,8 +85,8 @@ def answers(
     text = re.sub(r'asm sideeffect "xgetbv", "[^"]*"', "@xgetbv", text)
     text = re.sub(r'asm sideeffect "syscall", "[^"]*"', "@permit", text)
     lines = [f"define {four} @cpuid(i32 %leaf, i32 %sub) {{"]
-    for number, ((leaf, sub), found) in enumerate(leaves.items()):
-        fields = ", ".join(f"i32 {word & 0xFFFFFFFF}" for word in found)
+    for number, ((leaf, sub), registers) in enumerate(leaves.items()):
+        fields = ", ".join(f"i32 {word & 0xFFFFFFFF}" for word in registers)
         lines.append(
             f"  %a{number} = icmp eq i32 %leaf, {leaf}\n"
             f"  %b{number} = icmp eq i32 %sub, {sub}\n"

@@ -68,8 +68,8 @@ def check_linked(kernel: Kernel, folder: Path, file: str) -> None:
         assert suffix or status == Status.OK
         if is_exact(kernel.spec.kind, kernel.spec.sizes):
             assert same_bytes(arrays, expected)
-        for found, wanted in zip(arrays, expected, strict=True):
-            assert np.allclose(found, wanted, rtol=1e-4, atol=1e-4, equal_nan=True)
+        for array, wanted in zip(arrays, expected, strict=True):
+            assert np.allclose(array, wanted, rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
 def test_the_llvm_ir_can_be_read() -> None:
@@ -179,13 +179,13 @@ def test_neighbours_are_taken(tmp_path: Path) -> None:
 @NEEDS_CC
 def test_a_cpu_that_lacks_a_feature_gets_an_error(tmp_path: Path) -> None:
     kernel = unsearched("fill:9x17:s16:value=lowest")
-    made = kernel.library("k")
+    library = kernel.library("k")
     lacking = min({"avx512fp16", "avxifma", "avxvnniint8"} - HERE)
     target = dataclasses.replace(
-        made.stages.target, features=(*made.stages.target.features, lacking)
+        library.stages.target, features=(*library.stages.target.features, lacking)
     )
-    stages = dataclasses.replace(made.stages, target=target)
-    linked = Linked(dataclasses.replace(made, stages=stages), tmp_path)
+    stages = dataclasses.replace(library.stages, target=target)
+    linked = Linked(dataclasses.replace(library, stages=stages), tmp_path)
     assert linked.supported() == 0
     output = np.zeros((9, 17), np.int16)
     assert refused(linked, linked.pointers(output), output) == Status.UNSUPPORTED
@@ -196,11 +196,11 @@ HERE = frozenset(name for name, has in lb.get_host_cpu_features().items() if has
 
 
 def test_a_feature_without_a_test_is_refused() -> None:
-    made = unsearched(SPECS[0]).library("k")
-    target = dataclasses.replace(made.stages.target, features=(missing_feature(),))
-    stages = dataclasses.replace(made.stages, target=target)
+    library = unsearched(SPECS[0]).library("k")
+    target = dataclasses.replace(library.stages.target, features=(missing_feature(),))
+    stages = dataclasses.replace(library.stages, target=target)
     with pytest.raises(CompileError, match="no test at run time is known for"):
-        _ = dataclasses.replace(made, stages=stages).object
+        _ = dataclasses.replace(library, stages=stages).object
 
 
 TAKEN = (

@@ -122,8 +122,8 @@ def test_refusals(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_the_specs_are_many_and_different() -> None:
-    found = {parse_spec(text, AVX2.limits) for text in SPECS}
-    assert len(found) == len(SPECS) >= 12
+    parsed = {parse_spec(text, AVX2.limits) for text in SPECS}
+    assert len(parsed) == len(SPECS) >= 12
 
 
 def test_the_ablation_has_a_row_a_coefficient(capsys: Capture, tmp_path: Path) -> None:

@@ -69,27 +69,27 @@ def test_the_page_has_means_times_and_the_worst() -> None:
         return Shape(layer.spec, both, {}, 0.5, origin)
 
     up, down = MODELS["mixer"][0], MODELS["mixer"][1]
-    found = {
+    by_spec = {
         up.spec: shape(up, morello=2.0, tuned=1.0, mkl=1.0, openblas=3.0),
         down.spec: shape(down, morello=1.0, tuned=1.0, mkl=9.0, openblas=2.0),
     }
-    page = report.markdown(Record("r", "m", 1, found))
+    page = report.markdown(Record("r", "m", 1, by_spec))
     # Ratios 1/2 and 2; the peers take 1 + 2, ours 2 + 1.
     assert "| mixer | 2 | 2 | 1.000 | 0.500 | 1.000 | 1.414 | 1.000 | 1.500 |" in page
     worst = page.split("## Worst layers of morello")[1]
     assert worst.index(up.spec) < worst.index(down.spec)
     assert "mkl | 0.500" in worst
     assert "Nothing." in page
-    assert plot(Record("r", "m", 1, found)).count("<circle") == 4
+    assert plot(Record("r", "m", 1, by_spec)).count("<circle") == 4
 
 
 def test_layers_are_specs_and_shapes_are_there_once() -> None:
-    texts = [layer.spec for found in MODELS.values() for layer in found]
+    texts = [layer.spec for model in MODELS.values() for layer in model]
     for text in texts:
         parse_spec(text, AVX2.limits)
-    for found in MODELS.values():
-        assert len({layer.spec for layer in found}) == len(found)
-        assert all(layer.times > 0 for layer in found)
+    for model in MODELS.values():
+        assert len({layer.spec for layer in model}) == len(model)
+        assert all(layer.times > 0 for layer in model)
     assert list(shapes(list(MODELS))) == list(dict.fromkeys(shapes(list(MODELS))))
     assert set(shapes(list(MODELS))) == set(texts)
 

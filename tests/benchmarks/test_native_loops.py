@@ -42,7 +42,7 @@ def test_a_loop_calls_with_all_arguments_and_steps_through_a_batch() -> None:
         ctypes.c_int,
         ctypes.c_int,
     )
-    function = kind(lambda *given: seen.append(given))
+    function = kind(lambda *args: seen.append(args))
     address = ctypes.cast(function, ctypes.c_void_p).value or 0
     arguments: list[Argument] = [
         *(int32(-7), Pointer(1000, 64), float32(1), int64(1 << 40)),
@@ -81,8 +81,14 @@ def test_a_wide_loop_does_as_many_operations_as_it_says(name: str) -> None:
     cpu, features = wide_cpu(name)
     text = arithmetic_text(name, wide=True)
     asm = compile_object(text, cpu=cpu, features=features).assembly()
-    found = {"fma f32": "vfmadd", "vpmulld s32": "vpmulld", DOT_BF16: "vdpbf16ps"}
-    lines = [line for line in asm.splitlines() if found.get(name, "vpdpbusd") in line]
+    instructions = {
+        "fma f32": "vfmadd",
+        "vpmulld s32": "vpmulld",
+        DOT_BF16: "vdpbf16ps",
+    }
+    lines = [
+        line for line in asm.splitlines() if instructions.get(name, "vpdpbusd") in line
+    ]
     assert len(lines) % 24 == 0
     assert lines
     assert all("%zmm" in line and "(" not in line for line in lines)
@@ -117,9 +123,9 @@ def test_roofs_are_measured(threads: int, native: bool) -> None:
     for name in ("fma f32", "vpmaddubsw s16"):
         request = {"do": "arithmetic", "name": name, "seconds": 1e-3}
         # Between a tenth of an instruction a cycle and four, whatever else runs.
-        found = roofs.do(request)
-        assert 1 < found["rate"] / threads < 128 * 4 * 6
-        assert 0 < found["mean"] <= found["rate"]
+        roof = roofs.do(request)
+        assert 1 < roof["rate"] / threads < 128 * 4 * 6
+        assert 0 < roof["mean"] <= roof["rate"]
     near = {"do": "read", "bytes": threads << 14, "seconds": 1e-3}
     assert 1 < roofs.do(near)["rate"] / threads < 1000
     with pytest.raises(ValueError, match="no request"):

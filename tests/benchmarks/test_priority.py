@@ -31,16 +31,16 @@ def test_only_requests_with_priority_have_it() -> None:
     requests = io.StringIO("".join(json.dumps(line) + "\n" for line in lines))
     answers = io.StringIO()
     serve(Policy(), requests, answers)
-    found = [json.loads(line)["policy"] for line in answers.getvalue().splitlines()]
+    policies = [json.loads(line)["policy"] for line in answers.getvalue().splitlines()]
     first = os.SCHED_FIFO if _may_have_priority() else before
-    assert found == [before, first, before]
+    assert policies == [before, first, before]
     assert os.sched_getscheduler(0) == before
 
 
 def test_where_it_is_not_allowed_things_run_as_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(*given: object) -> None:
+    def refuse(*args: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(os, "sched_setscheduler", refuse)

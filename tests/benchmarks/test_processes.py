@@ -41,9 +41,9 @@ def command(mode: str, threads: int = 1) -> Command:
 
 @pytest.fixture
 def started() -> Iterator[dict[str, Process]]:
-    found: dict[str, Process] = {}
-    yield found
-    for process in found.values():
+    processes: dict[str, Process] = {}
+    yield processes
+    for process in processes.values():
         process.close()
 
 
@@ -157,8 +157,8 @@ def test_everybody_is_measured_whatever_becomes_of_others(
     started: dict[str, Process],
 ) -> None:
     modes = ["right", "wrong", "unsupported", "drift", "die late", "bf16", "python"]
-    found = measured(modes, started)
-    status = {e.name: e.status for e in found.entries}
+    table_row = measured(modes, started)
+    status = {e.name: e.status for e in table_row.entries}
     assert status == {
         "right": "ok",
         "wrong": "wrong",
@@ -168,18 +168,18 @@ def test_everybody_is_measured_whatever_becomes_of_others(
         "bf16": "ok",
         "python": "ok",
     }
-    details = {e.name: e.detail for e in found.entries}
+    details = {e.name: e.detail for e in table_row.entries}
     assert details["wrong"].startswith(
         "1 of 30 elements differ, the first at (0, 2, 4)"
     )
     assert details["drift"].startswith("after many calls: ")
     assert "SIGABRT" in details["die late"]
-    entries = {e.name: e for e in found.entries if e.samples}
+    entries = {e.name: e for e in table_row.entries if e.samples}
     assert list(entries) == ["right", "bf16", "python"]
     assert all(len(e.samples) == 4 and e.calls > 0 for e in entries.values())
     assert entries["bf16"].out_dtype == "bf16"
     assert entries["python"].in_python
-    best = found.best_other("right")
+    best = table_row.best_other("right")
     assert best is not None
     assert best.name == "python"
 
@@ -222,9 +222,9 @@ class Choosy(Fake):
             raise UnsupportedError("it packs nothing")
         b, _, k, n = case.sizes
         assert data.rhs.shape == ((b, n, k) if case.rhs == "column" else (b, k, n))
-        found = FakeReady(case, data, "right")
-        found.pause = {"row": 0.2, "column": 1e-6}[case.rhs]
-        return found
+        ready = FakeReady(case, data, "right")
+        ready.pause = {"row": 0.2, "column": 1e-6}[case.rhs]
+        return ready
 
 
 def test_where_the_form_is_open_the_fastest_is_taken(tmp_path: Path) -> None:

@@ -37,18 +37,18 @@ def test_everybody_has_a_turn_in_each_round_and_goes_first_in_turn() -> None:
         return float(len(order))
 
     samplers = {name: lambda name=name: sampler(name) for name in "abc"}
-    found = interleave(samplers, seconds=0, least=4)
+    samples = interleave(samplers, seconds=0, least=4)
     assert "".join(order) == "abcbcacababc"
-    assert found["a"] == [1, 6, 8, 10]
-    assert found["c"] == [3, 5, 7, 12]
+    assert samples["a"] == [1, 6, 8, 10]
+    assert samples["c"] == [3, 5, 7, 12]
 
 
 def test_rounds_end_with_the_time() -> None:
     now = iter(range(100))
     samplers = {"a": lambda: 1.0}
-    found = interleave(samplers, 7, least=2, clock=lambda: float(next(now)))
+    samples = interleave(samplers, 7, least=2, clock=lambda: float(next(now)))
     # The clock is read once before, and before each round after the second.
-    assert len(found["a"]) == 2 + 6
+    assert len(samples["a"]) == 2 + 6
     assert len(interleave(samplers, 9e9, least=1, most=5)["a"]) == 5
 
 
@@ -74,13 +74,13 @@ def test_the_ratio_is_that_to_the_best_other() -> None:
     mine = Entry("mine", "ok", samples=(2.0, 4.0, 9.0))
     slow = Entry("slow", "ok", samples=(8.0, 8.0))
     fast = Entry("fast", "ok", samples=(1.0, 20.0, 30.0))
-    found = row(mine, slow, fast)
-    assert found.best_other("mine") == fast
-    assert found.ratio("mine") == 0.5
+    table_row = row(mine, slow, fast)
+    assert table_row.best_other("mine") == fast
+    assert table_row.ratio("mine") == 0.5
     # By medians, another is the best.
-    assert found.best_other("mine", median=True) == slow
-    assert found.ratio("mine", median=True) == 2.0
-    assert found.ratio("nobody") is None
+    assert table_row.best_other("mine", median=True) == slow
+    assert table_row.ratio("mine", median=True) == 2.0
+    assert table_row.ratio("nobody") is None
     assert row(mine).ratio("mine") is None
 
 
@@ -90,9 +90,9 @@ def test_the_ratio_in_turns_is_of_one_round_at_a_time() -> None:
     peer = Entry("peer", "ok", samples=(1.2, 2.4, 1.0))
     slow = Entry("slow", "ok", samples=(1.3, 2.6, 6.5))
     fewer = Entry("fewer", "ok", samples=(0.1,))
-    found = row(mine, slow, peer, fewer)
-    assert found.ratio_in_turns("mine") == 1.2
-    assert found.ratio_in_turns("nobody") is None
+    table_row = row(mine, slow, peer, fewer)
+    assert table_row.ratio_in_turns("mine") == 1.2
+    assert table_row.ratio_in_turns("nobody") is None
     assert row(mine).ratio_in_turns("mine") is None
 
 
@@ -101,9 +101,9 @@ def test_fractions_are_of_the_roof_of_their_round() -> None:
     assert entry.fraction == 0.375
     assert Entry("a", "ok", samples=(1.0,)).fraction is None
     assert joined(entry, entry).fractions == (0.5, 0.25, 0.5, 0.25)
-    kept = row_of(row(entry).as_json()).entry("a")
-    assert kept is not None
-    assert kept.fractions == entry.fractions
+    entry_again = row_of(row(entry).as_json()).entry("a")
+    assert entry_again is not None
+    assert entry_again.fractions == entry.fractions
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_the_roof_is_the_slower_of_arithmetic_and_reading() -> None:
     assert ROOF.bound(1000, 1) == "arithmetic"
     assert ROOF.seconds(1000, 400) == pytest.approx(40e-9)
     assert ROOF.bound(1000, 400) == "bandwidth"
-    found = row(Entry("a", "ok", samples=(50e-9,)), nbytes=400)
-    assert found.fraction(50e-9) == pytest.approx(0.8)
+    table_row = row(Entry("a", "ok", samples=(50e-9,)), nbytes=400)
+    assert table_row.fraction(50e-9) == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_row_is_read_back() -> None:
         Entry("a", "ok", "note", (1.5, 0.25), 7, True, "bf16", True),
         Entry("b", "unsupported", "has no such product"),
     )
-    found = row(*entries)
-    data = found.as_json()
-    assert row_of(data) == found
+    table_row = row(*entries)
+    data = table_row.as_json()
+    assert row_of(data) == table_row
     assert data["entries"][0]["best_s"] == 0.25

@@ -25,17 +25,17 @@ def part(*rounds: tuple[float, float, bool]) -> Part:
 
 def test_undisturbed_rounds_count() -> None:
     quiet, busy = (100, 62.5, True), (100, 80, False)
-    found = part(quiet, quiet, busy, busy, busy, busy, quiet)
-    assert found.undisturbed == 3
-    assert found.of_peak == pytest.approx(0.8)
-    assert found.of_peak_in_all == pytest.approx(0.625)
-    assert found.cycles == 62.5
+    measured = part(quiet, quiet, busy, busy, busy, busy, quiet)
+    assert measured.undisturbed == 3
+    assert measured.of_peak == pytest.approx(0.8)
+    assert measured.of_peak_in_all == pytest.approx(0.625)
+    assert measured.cycles == 62.5
 
 
 def test_all_rounds_count_where_few_are_undisturbed() -> None:
-    found = part((100, 62.5, True), (100, 80, False), (100, 80, False))
-    assert found.undisturbed == 1
-    assert found.of_peak == pytest.approx(0.625)
+    measured = part((100, 62.5, True), (100, 80, False), (100, 80, False))
+    assert measured.undisturbed == 1
+    assert measured.of_peak == pytest.approx(0.625)
 
 
 @pytest.mark.parametrize("name", ARITHMETIC)

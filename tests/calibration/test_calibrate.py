@@ -119,9 +119,9 @@ def test_refusals(arguments: list[str], message: str, capsys: Capture) -> None:
 
 
 def test_every_spec_of_a_calibration_can_be_read() -> None:
-    found = specs(ALL, AVX2)
-    assert len(set(found)) == len(ALL) >= 20
-    assert {spec.kind.label for spec in found} >= {"matmul", "move", "max"}
+    every = specs(ALL, AVX2)
+    assert len(set(every)) == len(ALL) >= 20
+    assert {spec.kind.label for spec in every} >= {"matmul", "move", "max"}
 
 
 @pytest.mark.sampled(2)
@@ -130,21 +130,21 @@ def test_what_is_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Stopwatch, "times", lambda _, spec, codes: [time] * len(codes))
     told: list[str] = []
     goals = specs(("fill:1000:f32", "max:20x17:f32"), AVX2)
-    found = module.calibrate(goals, AVX2, Plan(4, rounds=2), told.append)
-    assert {round(m.cycles) for m in found.measured} == {100}
-    assert {m.impl.spec for m in found.measured} == set(goals)
-    assert told.count("fitting") == len(found.trials) - 1 <= 2
-    assert all(trial.regrets == (1, 1) for trial in found.trials)
-    assert found.chosen == 0  # nothing chose better than what was there
+    calibration = module.calibrate(goals, AVX2, Plan(4, rounds=2), told.append)
+    assert {round(m.cycles) for m in calibration.measured} == {100}
+    assert {m.impl.spec for m in calibration.measured} == set(goals)
+    assert told.count("fitting") == len(calibration.trials) - 1 <= 2
+    assert all(trial.regrets == (1, 1) for trial in calibration.trials)
+    assert calibration.chosen == 0  # nothing chose better than what was there
     assert any("max:20x17:f32" in line for line in told)
 
 
 def test_what_no_program_pays_for_costs_what_it_does_alone() -> None:
     """A chain waits a little longer than alone for its port."""
     probed = {"dot": 491.6, "dot_latency": 3950.0, "fma": 480.0}
-    found = module.as_probed(AVX2, probed, seen=("fma", "loop"))
+    target = module.as_probed(AVX2, probed, seen=("fma", "loop"))
     changed = {"dot": 492, "dot_latency": 4345}
-    assert found == with_costs(AVX2, changed)
+    assert target == with_costs(AVX2, changed)
 
 
 def test_a_machine_that_slows_down_makes_no_choice_slow(
@@ -172,16 +172,16 @@ def test_wrong_choices_are_unlearnt(monkeypatch: pytest.MonkeyPatch) -> None:
         "max:17x33:f32:x0=[1,0]@L1:v0=[0]@L1",
     )
     goals = specs(texts, AVX2)
-    found = module.calibrate(goals, AVX2, Plan(6, rounds=4), lambda line: None)
-    before, kept = found.trials[0], found.trials[found.chosen]
+    calibration = module.calibrate(goals, AVX2, Plan(6, rounds=4), lambda line: None)
+    before, after = calibration.trials[0], calibration.trials[calibration.chosen]
     assert before.mean > 1.1
-    assert kept.mean < 1.01
-    assert found.fit.after == kept.target
+    assert after.mean < 1.01
+    assert calibration.fit.after == after.target
     best = [Solver(TRUTH).solve(goal).impl.cost for goal in goals]
-    chosen = [Solver(kept.target).solve(goal).impl for goal in goals]
+    chosen = [Solver(after.target).solve(goal).impl for goal in goals]
     for least, impl in zip(best, chosen, strict=True):
         assert Ledger([impl], AVX2).costs(TRUTH)[0] < 1.1 * least
-    assert max(m.weight for m in found.measured) > 1
+    assert max(m.weight for m in calibration.measured) > 1
 
 
 @pytest.mark.sampled(2)
@@ -217,16 +217,16 @@ def test_processes_draw_what_one_does() -> None:
 @pytest.mark.parametrize("isa", ISAS.values(), ids=list(ISAS))
 def test_instructions_are_probed_and_bound_their_coefficients(isa: Isa) -> None:
     skip_where_it_cannot_run(isa)
-    found = probe(Stopwatch(0.01), isa)
-    assert set(found) == {p.coefficient for p in probes(isa)} <= set(FITTED)
+    probed = probe(Stopwatch(0.01), isa)
+    assert set(probed) == {p.coefficient for p in probes(isa)} <= set(FITTED)
     # At most four a cycle; a result is not there before the next cycle begins.
-    vectors = [c for name, c in found.items() if not name.startswith("tile_")]
+    vectors = [c for name, c in probed.items() if not name.startswith("tile_")]
     assert all(200 < cost < 20000 for cost in vectors)
-    assert found["fma_latency"] > 2 * found["fma"]
-    within = bounds(AVX2, found)
+    assert probed["fma_latency"] > 2 * probed["fma"]
+    within = bounds(AVX2, probed)
     assert set(within) == set(FITTED)
     low, high = within["load"]
-    assert low < found["load"] < high
+    assert low < probed["load"] < high
     loop = AVX2.coefficients.loop
     assert within["loop"] == (round(loop / 5), 5 * loop)
 
@@ -234,9 +234,9 @@ def test_instructions_are_probed_and_bound_their_coefficients(isa: Isa) -> None:
 def test_probes_of_tiles_configure_them_and_release_them() -> None:
     """Compares assembly: no CPU of the tests need have them."""
     (isa,) = (isa for isa in ISAS.values() if isa.has(Op.TILE_DOT_U8S8))
-    found = [p for p in probes(isa) if p.needs is Op.TILE_DOT_U8S8]
-    assert {p.coefficient for p in found} == {"tile_dot", "tile_dot_latency"}
-    text = "\n".join(written(p, isa) for p in found)
+    of_tiles = [p for p in probes(isa) if p.needs is Op.TILE_DOT_U8S8]
+    assert {p.coefficient for p in of_tiles} == {"tile_dot", "tile_dot_latency"}
+    text = "\n".join(written(p, isa) for p in of_tiles)
     code = compile_object(text, cpu=isa.cpu, features=features_text(isa)).assembly()
     for one in code.split(".globl")[1:]:
         words = ("ldtilecfg", *["tdpbusd"] * 4, "tilerelease")

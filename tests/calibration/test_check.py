@@ -53,9 +53,9 @@ def test_what_there_is_no_time_for_is_left_out(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "timed_programs", lambda *rest: one)
     monkeypatch.setattr(module.time, "process_time", iter(range(100)).__next__)
     goals = specs(SMALL, AVX2)
-    found = check(goals, AVX2, 4.5, 0.01, lambda text: None)
-    assert found.left_out == goals[2:]
-    assert [row.programs for row in found.rows] == [2]
+    report = check(goals, AVX2, 4.5, 0.01, lambda text: None)
+    assert report.left_out == goals[2:]
+    assert [row.programs for row in report.rows] == [2]
 
 
 PRICES = len(AVX2.kernels) + 1

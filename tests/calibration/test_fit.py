@@ -36,8 +36,8 @@ DETERMINED = ("loop", "store")
 
 @pytest.fixture(scope="module")
 def programs() -> tuple[Impl, ...]:
-    found = [draw(parse_spec(t, AVX2.limits), AVX2, Plan(10, seed=3)) for t in SPECS]
-    return tuple(itertools.chain(*found))
+    drawn = [draw(parse_spec(t, AVX2.limits), AVX2, Plan(10, seed=3)) for t in SPECS]
+    return tuple(itertools.chain(*drawn))
 
 
 def measured(
@@ -82,29 +82,31 @@ def test_constrained_least_squares_is_the_least_of_all_active_sets() -> None:
 
 def test_inequalities_that_are_none_leave_the_optimum_alone() -> None:
     none = np.full(2, -np.inf)
-    found = constrained_least_squares(np.eye(2), np.array([3.0, -4.0]), np.eye(2), none)
-    assert found.tolist() == pytest.approx([3.0, -4.0])
+    optimum = constrained_least_squares(
+        np.eye(2), np.array([3.0, -4.0]), np.eye(2), none
+    )
+    assert optimum.tolist() == pytest.approx([3.0, -4.0])
 
 
 def test_what_pulls_down_only_becomes_nothing() -> None:
-    found = non_negative_least_squares(np.eye(3), np.array([-1.0, -2.0, -3.0]))
-    assert found.tolist() == [0, 0, 0]
+    optimum = non_negative_least_squares(np.eye(3), np.array([-1.0, -2.0, -3.0]))
+    assert optimum.tolist() == [0, 0, 0]
 
 
 def test_a_fit_keeps_the_orders_of_hardware(programs: tuple[Impl, ...]) -> None:
     """Where times say that a masked load is quicker than a load, both become alike."""
     turned = find_target("avx2{load=2000,masked_load=300,line_l2=4000}")
-    found = fit(measured(programs, turned), AVX2, ridge=1e-3).after
+    fitted = fit(measured(programs, turned), AVX2, ridge=1e-3).after
     for less, more in ORDERS:
-        assert cost_of(found, less) <= cost_of(found, more), (less, more)
+        assert cost_of(fitted, less) <= cost_of(fitted, more), (less, more)
 
 
 def test_the_nearest_in_order_changes_what_is_turned_round_alone() -> None:
     turned = find_target("avx2{load=800,masked_load=400}")
-    found = nearest(turned)
-    assert cost_of(found, "load") == cost_of(found, "masked_load") == 480
-    assert dataclasses.replace(found, ops=turned.ops) == turned
-    assert nearest(found) == found
+    ordered = nearest(turned)
+    assert cost_of(ordered, "load") == cost_of(ordered, "masked_load") == 480
+    assert dataclasses.replace(ordered, ops=turned.ops) == turned
+    assert nearest(ordered) == ordered
 
 
 def test_what_is_nothing_holds_no_other_down() -> None:
@@ -114,47 +116,47 @@ def test_what_is_nothing_holds_no_other_down() -> None:
 
 def test_a_fit_stays_within_bounds(programs: tuple[Impl, ...]) -> None:
     within = {"line_mem_demand": (2000, 3000), "store": (1100, 1200)}
-    found = fit(measured(programs, TRUTH), AVX2, 1e-7, within).after
-    assert 2000 <= cost_of(found, "line_mem_demand") <= 3000
-    assert 1100 <= cost_of(found, "store") <= 1200
+    fitted = fit(measured(programs, TRUTH), AVX2, 1e-7, within).after
+    assert 2000 <= cost_of(fitted, "line_mem_demand") <= 3000
+    assert 1100 <= cost_of(fitted, "store") <= 1200
 
 
 def test_what_weighs_more_is_explained_better(programs: tuple[Impl, ...]) -> None:
     """Of two times of one program the heavier one is nearer to the prediction."""
     light, heavy = Measured(programs[0], 1000.0), Measured(programs[0], 2000.0, 50.0)
-    found = fit([light, heavy], AVX2, 1e-4).after
-    cost = float(Ledger([programs[0]], AVX2).costs(found)[0]) / 1000
+    fitted = fit([light, heavy], AVX2, 1e-4).after
+    cost = float(Ledger([programs[0]], AVX2).costs(fitted)[0]) / 1000
     assert cost > 1.7 * 1000
 
 
 def test_known_coefficients_are_recovered(programs: tuple[Impl, ...]) -> None:
-    found = fit(measured(programs, TRUTH), AVX2, ridge=1e-7)
-    assert found.median_before > 0.1
-    assert found.median_after < 0.01
+    result = fit(measured(programs, TRUTH), AVX2, ridge=1e-7)
+    assert result.median_before > 0.1
+    assert result.median_after < 0.01
     for name in DETERMINED:
-        got = cost_of(found.after, name)
+        got = cost_of(result.after, name)
         assert got == pytest.approx(cost_of(TRUTH, name), rel=0.1), name
 
 
 def test_noise_does_not_lead_far_away(programs: tuple[Impl, ...]) -> None:
-    found = fit(measured(programs, TRUTH, noise=0.05), AVX2)
-    assert found.median_after < 0.15 < found.median_before
-    assert len(found.errors_after) == len(programs)
+    result = fit(measured(programs, TRUTH, noise=0.05), AVX2)
+    assert result.median_after < 0.15 < result.median_before
+    assert len(result.errors_after) == len(programs)
 
 
 def test_what_is_right_stays(programs: tuple[Impl, ...]) -> None:
-    found = fit(measured(programs, AVX2), AVX2)
-    assert found.after == AVX2
-    assert found.median_after == 0
+    result = fit(measured(programs, AVX2), AVX2)
+    assert result.after == AVX2
+    assert result.median_after == 0
 
 
 def test_what_no_program_pays_for_stays(programs: tuple[Impl, ...]) -> None:
-    found = fit(measured(programs, TRUTH), AVX2)
+    result = fit(measured(programs, TRUTH), AVX2)
     for name in ("fork", "multiply_add_int"):
-        assert name not in found.seen
+        assert name not in result.seen
         before = cost_of(AVX2, name)
-        assert cost_of(found.after, name) == before
-    assert {"line_mem_demand", "fma", "store", "loop"} <= set(found.seen)
+        assert cost_of(result.after, name) == before
+    assert {"line_mem_demand", "fma", "store", "loop"} <= set(result.seen)
 
 
 @pytest.mark.parametrize("cycles", [[], [0.0], [-1.0]])

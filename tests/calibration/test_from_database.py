@@ -57,14 +57,14 @@ def _database(path: Path, *goals: tuple[MeasuredRow, ...]) -> Overlay:
 def test_costs_come_nearer_to_the_truth(
     tmp_path: Path, timed: dict[str, tuple[MeasuredRow, ...]]
 ) -> None:
-    found = refit(_database(tmp_path / "db", *timed.values()), AVX2)
-    assert len(found.measured) == sum(map(len, timed.values()))
-    assert found.fit.median_after < found.fit.median_before
-    before, after = found.trials
+    refitted = refit(_database(tmp_path / "db", *timed.values()), AVX2)
+    assert len(refitted.measured) == sum(map(len, timed.values()))
+    assert refitted.fit.median_after < refitted.fit.median_before
+    before, after = refitted.trials
     assert after.score <= before.score
     old = AVX2.coefficients.store_l2
-    assert old < found.fit.after.coefficients.store_l2 <= 6 * old
-    assert found.gigahertz == pytest.approx(3.0)
+    assert old < refitted.fit.after.coefficients.store_l2 <= 6 * old
+    assert refitted.gigahertz == pytest.approx(3.0)
 
 
 def test_what_others_measured_does_not_count(

@@ -63,11 +63,11 @@ def test_other_coefficients_give_the_cost_of_another_search(text: str) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 def test_decisions_are_counted_as_often_as_they_run(text: str) -> None:
     impl = solve(text, AVX2)
-    own = sum(
+    total = sum(
         runs * (action.apply(spec, AVX2.at(impl.spec)).cost)
         for (spec, action), runs in decisions(impl).items()
     )
-    assert own == impl.cost
+    assert total == impl.cost
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -111,15 +111,15 @@ def test_samples_are_legal_different_and_priced(text: str) -> None:
 )
 def test_programs_that_do_the_same_are_the_same_code(text: str) -> None:
     spec = parse_spec(text, AVX2.limits)
-    found: dict[Hashable, list[Impl]] = {}
+    by_code: dict[Hashable, list[Impl]] = {}
     programs = Sampler(spec, AVX2, random.Random(0)).programs(40)
     for impl in programs:
-        found.setdefault(code_of(impl), []).append(impl)
-    alike = [same for same in found.values() if len(same) > 1]
+        by_code.setdefault(code_of(impl), []).append(impl)
+    alike = [same for same in by_code.values() if len(same) > 1]
     assert alike
     for same in alike:
-        made = (Solution(impl, Statistics(0, 0, 0.0)) for impl in same)
-        assert len({build_stages(spec, AVX2, each).llvm for each in made}) == 1
+        solutions = (Solution(impl, Statistics(0, 0, 0.0)) for impl in same)
+        assert len({build_stages(spec, AVX2, each).llvm for each in solutions}) == 1
     codes = [code_of(impl) for impl in draw(spec, AVX2, Plan(40))]
     assert len(set(codes)) == len(codes) >= 20
 

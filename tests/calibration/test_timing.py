@@ -29,17 +29,17 @@ def impl(spec: Spec) -> Impl:
     return Solver(AVX2).solve(spec).impl
 
 
-def looks(monkeypatch: pytest.MonkeyPatch, found: list[timing._Look]) -> Stopwatch:
+def looks(monkeypatch: pytest.MonkeyPatch, sequence: list[timing._Look]) -> Stopwatch:
     """A stopwatch that sees the given in turn; most before were quiet."""
     watch = Stopwatch(1e-9)
     watch._wides = [100.0] * 20
-    following = itertools.cycle(found)
+    following = itertools.cycle(sequence)
     monkeypatch.setattr(watch, "_look", lambda: next(following))
     return watch
 
 
 @pytest.mark.parametrize(
-    ("found", "good"),
+    ("sequence", "good"),
     [
         ([QUIET], True),
         ([BUSY], False),
@@ -53,13 +53,13 @@ def test_visits_count_between_quiet_looks(
     monkeypatch: pytest.MonkeyPatch,
     spec: Spec,
     impl: Impl,
-    found: list[timing._Look],
+    sequence: list[timing._Look],
     good: bool,
 ) -> None:
-    time = looks(monkeypatch, found).time(spec, Program(spec, impl, AVX2))
+    time = looks(monkeypatch, sequence).time(spec, Program(spec, impl, AVX2))
     assert time.is_good == good
     assert time.seconds > 0
-    assert time.cycles == pytest.approx(time.seconds / found[0].cycle)
+    assert time.cycles == pytest.approx(time.seconds / sequence[0].cycle)
 
 
 def test_programs_of_a_round_have_one_clock(
@@ -112,8 +112,8 @@ def test_rounds_go_on_until_enough_are_good(
         monkeypatch.setattr(watch, "times", lambda *args: [next(following)])  # noqa: B023
         if check:
             mean = statistics.geometric_mean(counted)
-            found = turns.cycles_of_all(spec, [impl], AVX2, watch)
-            assert found == pytest.approx([mean])
+            cycles = turns.cycles_of_all(spec, [impl], AVX2, watch)
+            assert cycles == pytest.approx([mean])
         else:
             assert len(turns.in_rounds(spec, [impl], AVX2, watch, 2)) == rounds
 

@@ -36,7 +36,7 @@ def test_without_dask_there_is_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("found", "message"),
+    ("fingerprints", "message"),
     [
         (
             {"tcp://a": source_fingerprint(), "tcp://b": "0.1 abc"},
@@ -49,10 +49,10 @@ def test_without_dask_there_is_a_sentence(
     ],
 )
 def test_workers_with_another_morello_are_refused(
-    found: dict[str, object], message: str
+    fingerprints: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ClusterError, match=message):
-        refuse_others(found)
+        refuse_others(fingerprints)
 
 
 def test_workers_with_the_same_morello_are_not() -> None:
@@ -127,19 +127,19 @@ def test_tuning_loses_nothing_with_a_killed_worker(
     specs = [f"max:{rows}x{columns}:f32" for rows in (6, 7, 8) for columns in (5, 9)]
     assert cluster.stdout is not None
     address, victim, _ = cluster.stdout.readline().split()
-    given = {"target": "avx2", "threads": 1, "db": path}
-    found = {}
+    options = {"target": "avx2", "threads": 1, "db": path}
+    by_spec = {}
     with DaskExecutor(address) as executor:
-        for done in morello.tune_all(specs, executor=executor, seconds=0.2, **given):
-            if not found:  # the others are on the workers, or wait there
+        for done in morello.tune_all(specs, executor=executor, seconds=0.2, **options):
+            if not by_spec:  # the others are on the workers, or wait there
                 os.kill(int(victim), signal.SIGKILL)
-            found[done.spec] = done
-    assert set(found) == set(specs)
-    for text, done in found.items():
+            by_spec[done.spec] = done
+    assert set(by_spec) == set(specs)
+    for text, done in by_spec.items():
         assert not done.error, done.error
         assert sum(row.chosen for row in done.measured) == 1
         assert {row.key.cpu for row in done.measured} == {processor_name()}
-        kernel = morello.compile(text, **given)
+        kernel = morello.compile(text, **options)
         assert kernel.solution is not None
         assert kernel.solution.measured == done.measured
     assert main(["db", "verify", "--db", str(path)]) == 0
@@ -149,14 +149,14 @@ def test_tuning_loses_nothing_with_a_killed_worker(
     assert main(words) == 0  # what was measured is known to the workers
     out = capsys.readouterr().out
     assert len(re.findall("measured: ", out)) == len(specs)
-    again = {text: morello.compile(text, **given).solution for text in specs}
+    again = {text: morello.compile(text, **options).solution for text in specs}
     for text, solution in again.items():
         assert solution is not None
-        assert solution.measured == found[text].measured
+        assert solution.measured == by_spec[text].measured
 
 
 def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
-    def gone(*given: object, **named: object) -> None:
+    def gone(*args: object, **named: object) -> None:
         raise OSError("Timed out trying to connect")
 
     executor = DaskExecutor.__new__(DaskExecutor)

@@ -33,8 +33,8 @@ def test_an_answer_has_all_that_was_found(tmp_path: Path) -> None:
     with opened(tmp_path / "x.sqlite", is_writable=True) as database:
         assert merge_bytes(answer.database, database) == len(list(database.rows())) > 0
         assert merge_bytes(answer.database, database) == 0
-        found = best_program(spec, AVX2, Overlay(database))
-    assert found.statistics.specs == 0
+        solution = best_program(spec, AVX2, Overlay(database))
+    assert solution.statistics.specs == 0
 
 
 def test_a_job_starts_from_what_is_known() -> None:

@@ -38,14 +38,14 @@ class Scripted(Executor):
 
     def __init__(self, spoil: Callable[[Job], Exception | None]) -> None:
         self.spoil = spoil
-        self.given: list[tuple[str, int]] = []
+        self.submitted: list[tuple[str, int]] = []
         """Specs, and bytes of what was known then."""
 
     def submit(
         self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Future[Any]:
         job, layer = args
-        self.given.append((job.spec, len(layer)))
+        self.submitted.append((job.spec, len(layer)))
         future: Future[Any] = Future()
         error = self.spoil(job)
         if error is None:
@@ -56,20 +56,20 @@ class Scripted(Executor):
 
 
 def solve(path: Path, executor: Any, *specs: str) -> dict[str, Any]:
-    found = morello.solve_all(
+    results = morello.solve_all(
         specs or SPECS, executor=executor, db=path, target="avx2", threads=1, workers=1
     )
-    return {solved.spec: solved for solved in found}
+    return {solved.spec: solved for solved in results}
 
 
 def test_what_is_found_is_what_compile_finds(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     specs = (*SPECS, "matmul:1x8x16:f32:rhs=any", SPECS[0])
     with ThreadPoolExecutor(1) as pool:
-        found = solve(path, pool, *specs)
-        assert set(found) == set(specs)
-        assert any(solved.specs for solved in found.values())  # others read tables
-        for text, solved in found.items():
+        by_spec = solve(path, pool, *specs)
+        assert set(by_spec) == set(specs)
+        assert any(solved.specs for solved in by_spec.values())  # others read tables
+        for text, solved in by_spec.items():
             assert not solved.error
             kernel = morello.compile(text, target="avx2", threads=1, db=path)
             assert kernel.solution is not None
@@ -77,7 +77,7 @@ def test_what_is_found_is_what_compile_finds(tmp_path: Path) -> None:
             assert kernel.cost() == solved.cost
         again = solve(path, pool, *specs)
     assert {text: s.cost for text, s in again.items()} == {
-        text: s.cost for text, s in found.items()
+        text: s.cost for text, s in by_spec.items()
     }
     assert not any(solved.specs for solved in again.values())
     assert main(["db", "verify", "--db", str(path)]) == 0
@@ -87,17 +87,17 @@ def test_the_rest_of_a_family_starts_from_the_tables_of_its_largest(
     tmp_path: Path,
 ) -> None:
     executor = Scripted(lambda job: None)
-    found = solve(tmp_path / "x.sqlite", executor)
-    assert [spec for spec, _ in executor.given] == [
+    solved = solve(tmp_path / "x.sqlite", executor)
+    assert [spec for spec, _ in executor.submitted] == [
         "max:12x9:f32",
         "fill:8:f32",
         "max:12x8:f32",
         "max:7x5:f32",
     ]
-    known = [size for _, size in executor.given]
+    known = [size for _, size in executor.submitted]
     assert known[0] == known[1] < known[2] == known[3]
     alone = perform(Job.of("max:12x8:f32", AVX2, 1))
-    assert 0 < found["max:12x8:f32"].specs < alone.solved
+    assert 0 < solved["max:12x8:f32"].specs < alone.solved
 
 
 def test_a_lost_job_runs_again_and_others_stay(tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_a_lost_job_runs_again_and_others_stay(tmp_path: Path) -> None:
         return next(lost, None) if job.spec == "max:12x8:f32" else None
 
     executor = Scripted(spoil)
-    found = solve(tmp_path / "x.sqlite", executor)
-    assert not any(solved.error for solved in found.values())
-    assert [spec for spec, _ in executor.given].count("max:12x8:f32") == 3
+    by_spec = solve(tmp_path / "x.sqlite", executor)
+    assert not any(solved.error for solved in by_spec.values())
+    assert [spec for spec, _ in executor.submitted].count("max:12x8:f32") == 3
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_a_job_that_is_lost_for_good_fails_alone(
     tmp_path: Path, error: Exception, tries: int
 ) -> None:
     executor = Scripted(lambda job: error if job.spec == "max:12x8:f32" else None)
-    found = solve(tmp_path / "x.sqlite", executor)
-    assert [spec for spec, _ in executor.given].count("max:12x8:f32") == tries
-    assert found.pop("max:12x8:f32").error.startswith(
+    by_spec = solve(tmp_path / "x.sqlite", executor)
+    assert [spec for spec, _ in executor.submitted].count("max:12x8:f32") == tries
+    assert by_spec.pop("max:12x8:f32").error.startswith(
         f"its worker failed: {type(error).__name__}"
     )
-    assert len(found) == 3
-    assert not any(solved.error for solved in found.values())
+    assert len(by_spec) == 3
+    assert not any(solved.error for solved in by_spec.values())
 
 
 def test_a_worker_with_another_morello_ends_the_run(
@@ -158,10 +158,10 @@ def test_a_process_that_dies_loses_nothing(tmp_path: Path) -> None:
             threading.Thread(target=_kill_its_process, args=(pools[0],)).start()
         return pools[-1]
 
-    found = solve(tmp_path / "x.sqlite", make, "max:12x8:f32", "max:7x5:f32")
+    by_spec = solve(tmp_path / "x.sqlite", make, "max:12x8:f32", "max:7x5:f32")
     assert len(pools) == 2
-    assert set(found) == {"max:7x5:f32", "max:12x8:f32"}
-    assert not any(solved.error for solved in found.values())
+    assert set(by_spec) == {"max:7x5:f32", "max:12x8:f32"}
+    assert not any(solved.error for solved in by_spec.values())
 
 
 def test_a_pool_that_cannot_be_made_again_is_one_sentence(tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ def test_a_pool_that_cannot_be_made_again_is_one_sentence(tmp_path: Path) -> Non
     spawn = multiprocessing.get_context("spawn")
     came: list[str] = []
 
-    def take(found: Iterable[Solved]) -> None:
-        for solved in found:
+    def take(results: Iterable[Solved]) -> None:
+        for solved in results:
             if not came:
                 _kill_its_process(pool)
                 with contextlib.suppress(BrokenExecutor):
@@ -179,7 +179,7 @@ def test_a_pool_that_cannot_be_made_again_is_one_sentence(tmp_path: Path) -> Non
             came.append(solved.error)
 
     with ProcessPoolExecutor(1, mp_context=spawn) as pool:
-        found = morello.solve_all(
+        results = morello.solve_all(
             ("max:12x8:f32", "max:7x5:f32", "fill:9:f32", "fill:8:f32"),
             executor=pool,
             db=path,
@@ -188,7 +188,7 @@ def test_a_pool_that_cannot_be_made_again_is_one_sentence(tmp_path: Path) -> Non
             workers=1,
         )
         with pytest.raises(ClusterError, match=r"broken: .*give a function that makes"):
-            take(found)
+            take(results)
     assert came[0] == ""
     assert all("BrokenProcessPool" in error for error in came[1:])
     with ThreadPoolExecutor(1) as threads:
@@ -222,10 +222,10 @@ def _kill_its_process(pool: ProcessPoolExecutor) -> None:
 )
 def test_refusals(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     executor = Scripted(lambda job: None)
-    given = {"specs": SPECS, "db": tmp_path / "x.sqlite", "executor": executor}
+    options = {"specs": SPECS, "db": tmp_path / "x.sqlite", "executor": executor}
     with pytest.raises(MorelloError, match=message):
-        morello.solve_all(**{**given, **changes})
-    assert not executor.given
+        morello.solve_all(**{**options, **changes})
+    assert not executor.submitted
 
 
 def test_an_executor_that_is_closed_is_one_sentence(tmp_path: Path) -> None:

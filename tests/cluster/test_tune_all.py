@@ -29,16 +29,16 @@ class Here(Executor):
 
 
 def _tuned(db: Path, **changes: Any) -> dict[str, Any]:
-    given = {"executor": Here(), "db": db, "target": "avx2", "threads": 1}
-    found = morello.tune_all(SPECS, seconds=0.1, workers=1, **{**given, **changes})
-    return {done.spec: done for done in found}
+    options = {"executor": Here(), "db": db, "target": "avx2", "threads": 1}
+    results = morello.tune_all(SPECS, seconds=0.1, workers=1, **{**options, **changes})
+    return {done.spec: done for done in results}
 
 
 def test_what_workers_measure_is_the_choice(tmp_path: Path) -> None:
     db = tmp_path / "x.sqlite"
-    found = _tuned(db)
-    assert set(found) == set(SPECS)
-    for text, done in found.items():
+    tuned = _tuned(db)
+    assert set(tuned) == set(SPECS)
+    for text, done in tuned.items():
         assert not done.error
         assert sum(row.chosen for row in done.measured) == 1
         assert {row.key.cpu for row in done.measured} == {processor_name()}
@@ -47,10 +47,10 @@ def test_what_workers_measure_is_the_choice(tmp_path: Path) -> None:
         assert kernel.solution.measured == done.measured
     again = _tuned(db)  # the workers are told what is known
     assert {t: d.measured for t, d in again.items()} == {
-        t: d.measured for t, d in found.items()
+        t: d.measured for t, d in tuned.items()
     }
     anew = _tuned(db, again=True)
-    assert all(anew[text].measured != found[text].measured for text in SPECS)
+    assert all(anew[text].measured != tuned[text].measured for text in SPECS)
 
 
 def test_an_open_layout_is_settled_and_searches_alone_time_nothing() -> None:

@@ -14,13 +14,13 @@ from morello.spec import parse_spec
 
 
 def test_the_first_is_what_is_compiled_and_others_can_be() -> None:
-    found = morello.candidates("matmul:5x7x9:f32", 4, target=AVX2)
+    candidates = morello.candidates("matmul:5x7x9:f32", 4, target=AVX2)
     kernel = morello.compile("matmul:5x7x9:f32", target=AVX2, tune=False)
-    assert found[0].impl == kernel.impl
-    assert [one.cost for one in found] == sorted(one.cost for one in found)
-    assert len({one.features for one in found}) == len(found) == 4
-    second = morello.compile(found[1].spec, schedule=found[1].schedule)
-    assert second.cost() == found[1].cost
+    assert candidates[0].impl == kernel.impl
+    assert [one.cost for one in candidates] == sorted(one.cost for one in candidates)
+    assert len({one.features for one in candidates}) == len(candidates) == 4
+    second = morello.compile(candidates[1].spec, schedule=candidates[1].schedule)
+    assert second.cost() == candidates[1].cost
     assert second.target == AVX2
 
 
@@ -38,8 +38,8 @@ def test_a_candidate_is_a_value_that_says_what_it_is() -> None:
 
 
 def test_threads_are_part_of_the_class() -> None:
-    found = morello.candidates("move:256x256:f32", 4, threads=2)
-    assert any("parallel" in feature for one in found for feature in one.features)
+    candidates = morello.candidates("move:256x256:f32", 4, threads=2)
+    assert any("parallel" in feature for one in candidates for feature in one.features)
 
 
 @pytest.mark.parametrize("k", [0, -3, 1.5, True, "two"])
@@ -49,9 +49,9 @@ def test_a_number_that_means_nothing_is_refused(k: int) -> None:
 
 
 def test_open_layouts_are_settled_first() -> None:
-    found = morello.candidates("matmul:1x16x16:f32:rhs=any", 2)
+    candidates = morello.candidates("matmul:1x16x16:f32:rhs=any", 2)
     kernel = morello.compile("matmul:1x16x16:f32:rhs=any")
-    assert found[0].spec == kernel.spec
+    assert candidates[0].spec == kernel.spec
 
 
 def test_numbers_of_numpy_are_numbers_and_a_goal_is_a_spec() -> None:

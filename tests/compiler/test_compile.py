@@ -47,12 +47,12 @@ def test_the_price_of_the_schedule_knows_where_operands_are(
 
 @pytest.mark.parametrize("text", SMALL)
 def test_a_printed_schedule_gives_the_same_bytes_and_cost(text: str) -> None:
-    found = morello.compile(text)
-    again = morello.compile(text, schedule=found.schedule)
+    kernel = morello.compile(text)
+    again = morello.compile(text, schedule=kernel.schedule)
     assert again.solution is None
     assert again.impl is None
-    assert again.object == found.object
-    assert again.cost() == found.cost()
+    assert again.object == kernel.object
+    assert again.cost() == kernel.cost()
 
 
 def test_every_stage_is_text_that_names_what_it_holds() -> None:

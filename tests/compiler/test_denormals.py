@@ -98,13 +98,13 @@ FLOATS = (
 def denormals(kernel: morello.Kernel) -> list[np.ndarray[Any, Any]]:
     """Arguments whose elements are denormal, or whose products are."""
     rng = np.random.default_rng(1)
-    made: list[np.ndarray[Any, Any]] = []
+    arrays: list[np.ndarray[Any, Any]] = []
     for parameter in kernel.parameters:
         is_factor = len(kernel.parameters) == 3 and not parameter.is_output
         size = 3e-20 if is_factor else 1e-39
         values = size * rng.standard_normal(parameter.shape)
-        made.append(values.astype(parameter.dtype))
-    return made
+        arrays.append(values.astype(parameter.dtype))
+    return arrays
 
 
 @pytest.mark.parametrize("text", FLOATS)

@@ -26,13 +26,13 @@ def settled(form: str) -> Spec:
 @pytest.mark.sampled(5)
 def test_the_choice_costs_no_more_than_any_layout() -> None:
     goal = parse_open_spec(LARGE, AVX2.limits)
-    spec, found = best_settled(goal, AVX2)
+    spec, solution = best_settled(goal, AVX2)
     solver = Solver(AVX2.at(goal.spec))
     costs = {form: solver.solve(settled(form)).impl.cost for form in FORMS}
-    assert found.complete
-    assert found.impl.cost <= min(costs.values())
-    assert found.impl.cost < costs["[0,1,2]"]
-    assert found.impl == solver.solve(spec).impl
+    assert solution.complete
+    assert solution.impl.cost <= min(costs.values())
+    assert solution.impl.cost < costs["[0,1,2]"]
+    assert solution.impl == solver.solve(spec).impl
 
 
 @pytest.mark.sampled(2)
@@ -113,8 +113,8 @@ def test_a_given_schedule_needs_settled_layouts() -> None:
 
 def test_a_search_that_is_stopped_compares_what_it_has() -> None:
     goal = parse_open_spec("matmul:16x64x176:f32:rhs=any", AVX2.limits)
-    spec, found = best_settled(goal, AVX2, patience=Patience(0.0))
+    spec, solution = best_settled(goal, AVX2, patience=Patience(0.0))
     assert spec == goal.spec
-    assert not found.complete
-    assert found.impl.spec == spec
-    assert found.impl.cost >= best_program(spec, AVX2).impl.cost
+    assert not solution.complete
+    assert solution.impl.spec == spec
+    assert solution.impl.cost >= best_program(spec, AVX2).impl.cost

@@ -164,12 +164,12 @@ def test_the_first_decision_of_the_best_program_leaves_its_cost() -> None:
     kernel = morello.compile(SPEC, schedule=begun)
     assert kernel.cost() == best.impl.cost
     below = [branch.impl.cost for branch in best.impl.branches]
-    assert [found.impl.cost for found in kernel.filled] == below
+    assert [solution.impl.cost for solution in kernel.filled] == below
 
 
 def test_the_filled_cost_is_that_of_the_holes_and_the_actions() -> None:
     kernel = morello.compile(SPEC, schedule=PARTIAL["both holes of a tile"])
-    main, rest = (found.impl for found in kernel.filled)
+    main, rest = (solution.impl for solution in kernel.filled)
     assert (main.spec.sizes, rest.spec.sizes) == ((4, 16), (4, 4))
     units = AVX2.coefficients
     assert kernel.cost() == main.cost + rest.cost + 3 * units.loop
@@ -187,7 +187,7 @@ def test_a_time_limit_is_one_of_the_searches_too() -> None:
     schedule = EXAMPLE.read_text()
     kernel = morello.compile(spec, schedule=schedule, time_limit=0)
     check(kernel)
-    assert any(not found.complete for found in kernel.filled)
+    assert any(not solution.complete for solution in kernel.filled)
 
 
 def test_one_handle_to_different_specs_is_refused() -> None:

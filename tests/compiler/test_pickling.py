@@ -158,5 +158,5 @@ def test_the_signature_is_that_of_a_call(text: str, signature: str) -> None:
 def test_an_output_of_none_is_made() -> None:
     kernel = morello.compile("move:7x9:f32")
     source = np.ones((7, 9), np.float32)
-    for made in (kernel(source), kernel(source, dst=None), kernel(source, out=None)):
-        assert np.array_equal(made, source)
+    for result in (kernel(source), kernel(source, dst=None), kernel(source, out=None)):
+        assert np.array_equal(result, source)

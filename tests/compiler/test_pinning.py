@@ -30,9 +30,9 @@ WRONG = MODULE + MATCH + tile("t", "m", 25) + END + "}"
 def test_a_goal_is_pinned_and_left_again(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     free = morello.compile(SPEC, db=path)
-    found = pin(SPEC, TILED, db=path)
-    assert found.program == Partial(found.program.action, (HOLE,))
-    assert pinned(db=path) == (found,)
+    new_pin = pin(SPEC, TILED, db=path)
+    assert new_pin.program == Partial(new_pin.program.action, (HOLE,))
+    assert pinned(db=path) == (new_pin,)
     kernel = morello.compile(SPEC, db=path)
     assert kernel.schedule != free.schedule
     assert 'dim = "d1", size = 5' in kernel.schedule
@@ -55,10 +55,14 @@ def test_a_part_of_a_goal_is_pinned_in_every_way_that_it_can_begin(text: str) ->
         for action in list(other_ways(part, target))[:4]:
             holes = action.apply(part.spec, target).holes
             decided = Pin(part.spec, "avx2", Partial(action, (HOLE,) * len(holes)))
-            found = Solver(target, pins=Pins((decided,))).solve(goal)
-            met = [p for p in found.impl.walk() if p.spec == part.spec]
+            solution = Solver(target, pins=Pins((decided,))).solve(goal)
+            met = [p for p in solution.impl.walk() if p.spec == part.spec]
             assert all(p.action == action for p in met)
-            assert build_stages(goal, AVX2, found).cost == found.impl.cost >= best.cost
+            assert (
+                build_stages(goal, AVX2, solution).cost
+                == solution.impl.cost
+                >= best.cost
+            )
             compared += bool(met)
     assert compared >= 3
 
@@ -80,11 +84,11 @@ def test_one_spec_with_two_programs_has_two_sequences() -> None:
     other = Tile("d0", 5)
     assert best.action != other
     by_hand = Partial(other, (HOLE, HOLE))
-    given = Partial(Tile("d1", 16), (Partial(Tile("d1", 8), (by_hand,)), HOLE))
-    found = Solver(target).complete(goal, given)
-    ways = {p.action for p in found.impl.walk() if p.spec == best.spec}
+    partial = Partial(Tile("d1", 16), (Partial(Tile("d1", 8), (by_hand,)), HOLE))
+    solution = Solver(target).complete(goal, partial)
+    ways = {p.action for p in solution.impl.walk() if p.spec == best.spec}
     assert ways == {best.action, other}
-    assert build_stages(goal, AVX2, found).cost == found.impl.cost
+    assert build_stages(goal, AVX2, solution).cost == solution.impl.cost
 
 
 @pytest.mark.parametrize("name", PARTIAL)

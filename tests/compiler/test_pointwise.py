@@ -42,12 +42,12 @@ def test_it_has_the_bits_of_the_definition(text: str) -> None:
     (wanted,) = each(spec.outputs(*inputs))
     names = [operand.name for operand in spec.kind.operands]
     packed = [kernel.pack(a, name) for a, name in zip(inputs, names, strict=False)]
-    found = kernel(*packed)
-    if found.shape != wanted.shape:  # column-major
-        found = found.T
-    assert np.array_equal(np.isnan(found), np.isnan(wanted))
+    result = kernel(*packed)
+    if result.shape != wanted.shape:  # column-major
+        result = result.T
+    assert np.array_equal(np.isnan(result), np.isnan(wanted))
     numbers = ~np.isnan(wanted)
-    assert found[numbers].tobytes() == wanted[numbers].tobytes()
+    assert result[numbers].tobytes() == wanted[numbers].tobytes()
 
 
 @pytest.mark.parametrize("target", ["avx2", "avx512"])

@@ -34,8 +34,8 @@ def placed_in(
     spec: Spec, side: Side, seed: int, gap: int = 0
 ) -> tuple[list[Array], ...]:
     """Arguments on guarded pages, with canaries in their gaps, and the results."""
-    given = spec.random(np.random.default_rng(seed))
-    inputs = iter(given)
+    values = spec.random(np.random.default_rng(seed))
+    inputs = iter(values)
     placed = []
     for index, operand in enumerate(spec.kind.operands):
         array = np.array(spec.argument(index, 0xFF))
@@ -48,7 +48,7 @@ def placed_in(
         placed.append(
             guarded_array(array, side, operand.is_written, padding, operand.name)
         )
-    return placed, list(spec.outputs(*given))
+    return placed, list(spec.outputs(*values))
 
 
 def _check_calls(kernel: Kernel, side: Side, seed: int) -> None:
@@ -166,8 +166,8 @@ def test_a_plain_kernel_says_what_takes_any_row() -> None:
 def test_costs_take_no_distance_for_granted() -> None:
     target = find_target("avx2")
     text = "matmul:512x60x1024:f32:rhs=ld?:out=ld?"
-    found = target.at(parse_spec(text, target.limits))
-    assert found.operand_context.aliased == ()
+    settled = target.at(parse_spec(text, target.limits))
+    assert settled.operand_context.aliased == ()
 
 
 @NEEDS_CC

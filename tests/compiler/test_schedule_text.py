@@ -20,9 +20,9 @@ TEXTS = ("max:9x70:f32", "matmul:7x8x16:f32", "move:13x21:f32:dst=[1,0]")
 def test_handles_are_named_after_their_holes(text: str) -> None:
     schedule = morello.compile(text).schedule
     assert not re.search(r"%\d", schedule)
-    made = re.findall(r'^ *(.*) = "morello_transform\.(\w+)"', schedule, re.MULTILINE)
-    assert made
-    for names, action in made:
+    ops = re.findall(r'^ *(.*) = "morello_transform\.(\w+)"', schedule, re.MULTILINE)
+    assert ops
+    for names, action in ops:
         roles = [re.sub(r"_\d+$", "", name[1:]) for name in names.split(", ")]
         assert roles == list(ACTION_OPS[action].roles)
     scopes = schedule.split("named_sequence")[1:]

@@ -27,9 +27,9 @@ pytestmark = pytest.mark.quick
     ],
 )
 def test_what_tuning_may_take(tune: object, seconds: object) -> None:
-    found = tuning_time(tune, None)
-    assert found == seconds
-    assert type(found) is type(seconds)
+    limit = tuning_time(tune, None)
+    assert limit == seconds
+    assert type(limit) is type(seconds)
 
 
 @pytest.mark.parametrize("tune", [0, -1, 86_400.5, float("nan"), "yes", [1]])

@@ -30,9 +30,9 @@ def test_the_argument_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_second_is_the_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "5")
-    made = 'module attributes {morello.target = "%s"} {}'
-    assert thread_count(None, made % "avx2{fork=7,threads=2}") == 2
-    assert thread_count(None, made % "avx2") == 1
+    schedule = 'module attributes {morello.target = "%s"} {}'
+    assert thread_count(None, schedule % "avx2{fork=7,threads=2}") == 2
+    assert thread_count(None, schedule % "avx2") == 1
     assert thread_count(None, "module {}") == 1
 
 
@@ -89,10 +89,10 @@ def test_a_quota_allows_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
         assert thread_count(None) == count
 
 
-@pytest.mark.parametrize("given", [0, -1, True, np.True_, 2.0, "2", 1025, 10**9])
-def test_an_argument_that_means_nothing(given: Any) -> None:
+@pytest.mark.parametrize("threads", [0, -1, True, np.True_, 2.0, "2", 1025, 10**9])
+def test_an_argument_that_means_nothing(threads: Any) -> None:
     with pytest.raises(CompileError, match=r"'threads' is .*; give an integer of at"):
-        thread_count(given)
+        thread_count(threads)
 
 
 def test_compile_asks_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:

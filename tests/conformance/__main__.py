@@ -27,16 +27,16 @@ def main(arguments: Sequence[str]) -> int:
     """Run a suite; 1 if a test is wrong, crashed, hung, or raised from inside."""
     # torch and jax start threads of their own; so the environment comes before them.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    given = _parser().parse_args(arguments)
-    if missing := [name for name in SUITES[given.suite] if find_spec(name) is None]:
-        print(f"the suite {given.suite} needs {', '.join(missing)}", file=sys.stderr)
+    args = _parser().parse_args(arguments)
+    if missing := [name for name in SUITES[args.suite] if find_spec(name) is None]:
+        print(f"the suite {args.suite} needs {', '.join(missing)}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         os.environ.setdefault("MORELLO_DB", f"{folder}/tables.sqlite")
         os.environ.setdefault("MORELLO_CODE", f"{folder}/code")
-        options = (given.time_limit, given.samples, given.dtype, given.between)
-        suite = load(given.suite, Settings(*options))
-        return _run(suite, given)
+        options = (args.time_limit, args.samples, args.dtype, args.between)
+        suite = load(args.suite, Settings(*options))
+        return _run(suite, args)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,16 +58,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(suite: Suite, given: argparse.Namespace) -> int:
+def _run(suite: Suite, options: argparse.Namespace) -> int:
     kinds = suite.kinds()
-    asked = [part for part in given.only.split(",") if part]
-    names = [n for n in drawn(kinds, given.seed) if not asked or _named(n, asked)]
-    names = names[: given.count]
+    asked = [part for part in options.only.split(",") if part]
+    names = [n for n in drawn(kinds, options.seed) if not asked or _named(n, asked)]
+    names = names[: options.count]
     suite.prepare(names)
     start = time.monotonic()
-    rows = _collected(suite, names, given)
-    print(*markdown(given.suite, rows, suite.attempts), sep="\n")
-    print(f"\nseed {given.seed}; {time.monotonic() - start:.0f} s", end="; ")
+    rows = _collected(suite, names, options)
+    print(*markdown(options.suite, rows, suite.attempts), sep="\n")
+    print(f"\nseed {options.seed}; {time.monotonic() - start:.0f} s", end="; ")
     print(f"{sum(row.verdict == SKIPPED for row in rows)} skipped", end="; ")
     done = len({row.test.split("#")[0] for row in rows})
     print(f"{len(names) - done} not run for want of time")
@@ -80,17 +80,19 @@ def _named(name: str, parts: Sequence[str]) -> bool:
     return any(part in name for part in parts)
 
 
-def _collected(suite: Suite, names: list[str], given: argparse.Namespace) -> list[Row]:
+def _collected(
+    suite: Suite, names: list[str], options: argparse.Namespace
+) -> list[Row]:
     """All rows, written as they come, after those of a run before where asked."""
     rows = list[Row]()
-    if given.resume and given.out and given.out.exists():
-        with given.out.open() as old:
+    if options.resume and options.out and options.out.exists():
+        with options.out.open() as old:
             rows = rows_of_tsv(old, suite.attempts)
     done = {row.test.split("#")[0] for row in rows}
     left = [name for name in names if name not in done]
-    limits = Limits(given.jobs, given.limit, given.seconds)
+    limits = Limits(options.jobs, options.limit, options.seconds)
     with ExitStack() as files:
-        file = files.enter_context(given.out.open("w")) if given.out else None
+        file = files.enter_context(options.out.open("w")) if options.out else None
         if file:
             lines = [tsv_line(row, suite.attempts) for row in rows]
             print(tsv_header(suite.attempts), *lines, sep="\n", file=file, flush=True)

@@ -11,8 +11,8 @@ from tests.conformance.jax_layers import CHOICES
 
 def cases() -> dict[str, Case]:
     """All cases by name."""
-    own = _reductions() | _others() | _pads() | _indices() | _constants()
-    return array_shapes.cases(jnp) | own
+    functions = _reductions() | _others() | _pads() | _indices() | _constants()
+    return array_shapes.cases(jnp) | functions
 
 
 def _reductions() -> dict[str, Case]:

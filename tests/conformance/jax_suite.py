@@ -66,10 +66,10 @@ class JaxSuite:
 
     def rows(self, name: str) -> list[Row]:
         """The outcomes of one case."""
-        given, fallback = self.attempts
+        as_given, fallback = self.attempts
         special = name.endswith(SPECIAL_SUFFIX)
         group = "special values" if special else "finite values"
-        row = Row(name, {given: self._outcome(name, False)}, (group,))
+        row = Row(name, {as_given: self._outcome(name, False)}, (group,))
         if row.verdict == REFUSED:
             row.outcomes[fallback] = self._outcome(name, True)
         return [row]

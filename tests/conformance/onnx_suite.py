@@ -101,9 +101,9 @@ class OnnxSuite:
         expected: list[np.ndarray],
         dtypes: list[str],
     ) -> dict[str, Outcome]:
-        given, initializers, fallback = self.attempts
-        outcomes = {given: self._outcome(test, model, inputs, expected, False)}
-        if not _refused(outcomes[given]):
+        as_given, initializers, fallback = self.attempts
+        outcomes = {as_given: self._outcome(test, model, inputs, expected, False)}
+        if not _refused(outcomes[as_given]):
             return outcomes
         changed, left = frozen(model, inputs)
         if len(left) < len(inputs) and any("float" in dtype for dtype in dtypes):
@@ -210,24 +210,24 @@ def _dtypes(model: onnx.ModelProto) -> list[str]:
 
 def _groups(name: str, model: onnx.ModelProto, dtypes: list[str]) -> tuple[str, ...]:
     """The groups whose rates a test counts for; none if it is not of numbers."""
-    found = set(dtypes)
-    if found & {"string", "other"}:
+    kinds = set(dtypes)
+    if kinds & {"string", "other"}:
         return ()
-    if found == {"float"}:
+    if kinds == {"float"}:
         kind = name.split(":")[0]
         if kind == "node":
             standard = not any(node.domain for node in model.graph.node)
             kind = "node" if standard else "node of another domain"
             kind += ", expanded" if "_expanded" in name else ""
         return ("f32", f"f32: {kind}")
-    if any(dtype.startswith("uint") for dtype in found):
+    if any(dtype.startswith("uint") for dtype in kinds):
         return ("unsigned integers in it",)
-    if found <= _INTEGERS:
+    if kinds <= _INTEGERS:
         return ("bool and signed integers alone",)
-    if found & {"float16", "bfloat16"}:
+    if kinds & {"float16", "bfloat16"}:
         return ("f16 or bf16 in it",)
     return (
         ("f32 and integers or bool",)
-        if found <= {"float"} | _INTEGERS
+        if kinds <= {"float"} | _INTEGERS
         else ("other dtypes",)
     )

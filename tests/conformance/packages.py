@@ -32,10 +32,10 @@ class Shipped:
     @property
     def path(self) -> Path | None:
         """The file; None where the package, or a version with it, is not installed."""
-        found = find_spec(self.package)
-        if found is None or not found.submodule_search_locations:
+        module = find_spec(self.package)
+        if module is None or not module.submodule_search_locations:
             return None
-        path = Path(found.submodule_search_locations[0]) / self.file
+        path = Path(module.submodule_search_locations[0]) / self.file
         return path if path.exists() else None
 
 
@@ -89,9 +89,11 @@ def _run(file: Shipped) -> Iterator[bool]:
         return
     session = onnxruntime.InferenceSession(str(file.path))
     shapes = {
-        given.name: file.shapes.get(given.name, tuple(map(_settled, given.shape)))
-        for given in session.get_inputs()
-        if given.name not in file.constants
+        argument.name: file.shapes.get(
+            argument.name, tuple(map(_settled, argument.shape))
+        )
+        for argument in session.get_inputs()
+        if argument.name not in file.constants
     }
     start = time.perf_counter()
     try:
@@ -126,8 +128,8 @@ def _error(
     that is more than 1."""
     feeds = _feeds(session, file, shapes, seed)
     expected = session.run(None, feeds)
-    found = kernel(*(a for n, a in feeds.items() if n not in file.constants))
-    results = found if isinstance(found, tuple) else (found,)
+    outputs = kernel(*(a for n, a in feeds.items() if n not in file.constants))
+    results = outputs if isinstance(outputs, tuple) else (outputs,)
     pairs = list(zip(results, expected, strict=True))
     # Sigmoids of onnxruntime are 0 below 1e-8.
     distance = max(float(np.abs(a - b).max()) for a, b in pairs)
@@ -145,16 +147,18 @@ def _feeds(
     """Numbers for the inputs of a file, by name and in order; larger by each seed."""
     rng = np.random.default_rng(seed)
     feeds = {}
-    for given in session.get_inputs():
-        if given.name in file.constants:
-            feeds[given.name] = np.array(file.constants[given.name], np.int64)
-        elif given.type == "tensor(int32)":  # bytes, and one for what is beyond a file
-            feeds[given.name] = rng.integers(0, 257, shapes[given.name]).astype(
+    for argument in session.get_inputs():
+        if argument.name in file.constants:
+            feeds[argument.name] = np.array(file.constants[argument.name], np.int64)
+        elif (
+            argument.type == "tensor(int32)"
+        ):  # bytes, and one for what is beyond a file
+            feeds[argument.name] = rng.integers(0, 257, shapes[argument.name]).astype(
                 np.int32
             )
         else:
-            numbers = 0.3 * (1 + seed) * rng.standard_normal(shapes[given.name])
-            feeds[given.name] = numbers.astype(np.float32)
+            numbers = 0.3 * (1 + seed) * rng.standard_normal(shapes[argument.name])
+            feeds[argument.name] = numbers.astype(np.float32)
     return feeds
 
 

@@ -143,11 +143,11 @@ def test_a_run_that_was_ended_goes_on(tmp_path: Path) -> None:
     out.write_text("\n".join(lines))
     with out.open() as file:
         assert rows_of_tsv(file, attempts) == [known]
-    made = argparse.Namespace(
+    namespace = argparse.Namespace(
         out=out, resume=True, jobs=1, limit=30.0, seconds=60.0, only="", count=None
     )
-    rows = _collected(_Made(), ["passed", "wrong"], made)
-    again = _collected(_Made(), ["wrong", "passed", "refused"], made)
+    rows = _collected(_Made(), ["passed", "wrong"], namespace)
+    again = _collected(_Made(), ["wrong", "passed", "refused"], namespace)
     assert [row.test for row in rows] == [known.test, "passed", "wrong"]
     assert [row.test for row in again] == [known.test, "passed", "wrong", "refused"]
     assert again[2].outcomes["as given"].note.startswith("0: 3 of 3 elements")

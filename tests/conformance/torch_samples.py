@@ -47,14 +47,14 @@ def name_of(op: OpInfo) -> str:
 
 def ops(dtype: torch.dtype) -> dict[str, OpInfo]:
     """Deterministic ops of a dtype, by name."""
-    found = {}
+    by_name = {}
     for op in op_db:
         name = name_of(op)
         seldom = name.startswith(_SELDOM) and name not in _USED.split()
         random = any(part in op.name for part in _RANDOM.split())
         if op.supports_dtype(dtype, "cpu") and not seldom and not random:
-            found.setdefault(name, op)
-    return found
+            by_name.setdefault(name, op)
+    return by_name
 
 
 def is_rare(name: str) -> bool:

@@ -97,15 +97,15 @@ class TorchSuite:
         """The outcome of a sample, and what was left to eager."""
         torch._dynamo.reset()
         self._log.lines.clear()
-        given = (sample.input, sample.args, sample.kwargs)
+        arguments = (sample.input, sample.args, sample.kwargs)
         try:
-            expected = tensors(function(*cast(given, self._dtype, self._dtype)))
+            expected = tensors(function(*cast(arguments, self._dtype, self._dtype)))
         except Exception as error:  # noqa: BLE001 (the reference is what fails)
             return Outcome(SKIPPED, f"eager: {error}"), ""
-        exact = self._exact(function, given, len(expected))
+        exact = self._exact(function, arguments, len(expected))
         try:
             with torch.no_grad():
-                copied = cast(given, self._dtype, self._dtype)
+                copied = cast(arguments, self._dtype, self._dtype)
                 results = tensors(self._compiled(function)(*copied))
         except Exception as error:  # noqa: BLE001 (whatever is raised is an outcome)
             return _raised(error), ""
@@ -115,11 +115,11 @@ class TorchSuite:
         return _worst(list(judged)), self._log.left()
 
     def _exact(
-        self, function: Callable[..., Any], given: Any, count: int
+        self, function: Callable[..., Any], arguments: Any, count: int
     ) -> Sequence[torch.Tensor | None]:
         """Results in f64, where there are some."""
         try:
-            results = tensors(function(*cast(given, self._dtype, _WIDE)))
+            results = tensors(function(*cast(arguments, self._dtype, _WIDE)))
         except Exception:  # noqa: BLE001 (an op need not take f64)
             return [None] * count
         return results if len(results) == count else [None] * count

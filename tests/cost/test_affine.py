@@ -252,16 +252,16 @@ def test_a_copy_goes_on_in_rows() -> None:
 def test_strips_of_aliased_rows_miss_in_l1_however_they_are_split() -> None:
     text = "matmul_accum:6x{}x{}:f32:rhs=[0,1,2]@L2/strided"
     for k, n, lines in ((8, 16, 8), (2, 16, 2), (1, 16, 1), (4, 32, 8)):
-        given = text.format(k, n)
-        more = cost(given, "rhs", L1, ALIASED) - cost(given, "rhs", L1)
+        product = text.format(k, n)
+        more = cost(product, "rhs", L1, ALIASED) - cost(product, "rhs", L1)
         assert more == lines * C.conflict_l1
     row = text.format(1, 512)
     assert cost(row, "rhs", L1, ALIASED) == cost(row, "rhs", L1)
     half = AVX2.in_context(
         dataclasses.replace(ALIASED.operand_context, row_distance=32)
     )
-    given = text.format(8, 16)
-    more = cost(given, "rhs", L1, half) - cost(given, "rhs", L1)
+    product = text.format(8, 16)
+    more = cost(product, "rhs", L1, half) - cost(product, "rhs", L1)
     assert more == 8 * (C.conflict_l1 // 2)
 
 
@@ -269,8 +269,8 @@ def test_strips_of_aliased_rows_miss_in_l1_however_they_are_split() -> None:
 def test_aliased_rows_fill_half_of_the_ways_of_l1(rows: int, lines: int) -> None:
     """Rows of five lines are no strip: of more than four the others push them out."""
     assert AVX2.l1_ways == 8
-    given = f"matmul_accum:6x{rows}x80:f32:rhs=[0,1,2]@L2/strided"
-    more = cost(given, "rhs", L1, ALIASED) - cost(given, "rhs", L1)
+    product = f"matmul_accum:6x{rows}x80:f32:rhs=[0,1,2]@L2/strided"
+    more = cost(product, "rhs", L1, ALIASED) - cost(product, "rhs", L1)
     assert more == lines * C.conflict_l1
 
 
@@ -278,9 +278,9 @@ def test_more_aliased_rows_than_l2_holds_come_again_in_each_pass() -> None:
     text = "matmul:{}x16x{}:f32:lhs=[0,1,2]/strided"
 
     def more(m: int, n: int) -> int:
-        given = text.format(m, n)
-        aliased = cost(given, "lhs", L2, ALIASED)
-        return aliased - cost(given, "lhs", L2)
+        product = text.format(m, n)
+        aliased = cost(product, "lhs", L2, ALIASED)
+        return aliased - cost(product, "lhs", L2)
 
     assert ALIASED.l2_rows == 128
     assert more(128, 64) == 0
@@ -297,9 +297,9 @@ def test_lines_of_panels_arrive_meanwhile() -> None:
     text = "matmul:{}x16x32:f32:rhs=[0,2,1,2p16]"
     both = C.line_mem_overlapped + C.line_l2
     assert cost(text.format(2), "rhs", L1) == 32 * both
-    own = AVX2.in_context(OperandContext(far=True, packed=("rhs",)))
+    packed = AVX2.in_context(OperandContext(far=True, packed=("rhs",)))
     line = C.line_dram_overlapped + C.line_l2
-    assert cost(text.format(16), "rhs", L1, own) == 32 * line
+    assert cost(text.format(16), "rhs", L1, packed) == 32 * line
 
 
 def test_arrays_cost_what_single_specs_cost() -> None:
@@ -307,8 +307,8 @@ def test_arrays_cost_what_single_specs_cost() -> None:
     sizes = np.arange(1, 40)
     move = Move("rhs", L2, ROWS)
     frame = Frame(spec.key, (1, 64, sizes, 64), spec.limits)
-    found = np.broadcast_to(move.expand(frame, ALIASED).cost, sizes.shape)
-    for k, price in zip(sizes.tolist(), found.tolist(), strict=True):
+    costs = np.broadcast_to(move.expand(frame, ALIASED).cost, sizes.shape)
+    for k, price in zip(sizes.tolist(), costs.tolist(), strict=True):
         one = Frame(spec.key, (1, 64, k, 64), spec.limits)
         assert int(move.expand(one, ALIASED).cost) == price
 

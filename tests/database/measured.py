@@ -21,7 +21,7 @@ def measured_rows(
 ) -> tuple[MeasuredRow, ...]:
     """Rows of a goal: each program a tenth faster than the one before."""
     spec = parse_spec(text, target.limits)
-    found = find_candidates(spec, target, Solver(target.at(spec)), count)
+    candidates = find_candidates(spec, target, Solver(target.at(spec)), count)
     key = measured_key(spec, target, pins_of(None, target))
     return tuple(
         MeasuredRow(
@@ -31,9 +31,9 @@ def measured_rows(
             one.class_text,
             1e-6 * 0.9**place,
             3e3 * 0.9**place,
-            int(place == len(found) - 1),
+            int(place == len(candidates) - 1),
         )
-        for place, one in enumerate(found)
+        for place, one in enumerate(candidates)
     )
 
 

@@ -46,8 +46,8 @@ def row(number: int, writer: int = 0) -> Row:
     """A row with contents of its own, as a program of ours would not write it."""
     start = number * 7 % 251
     data = _NUMBERS[start : start + 40 + number % 60]
-    own = key(number, writer)
-    return Row(own, f"row {number}", "family", number, 1, 2, data, data[::-1])
+    row_key = key(number, writer)
+    return Row(row_key, f"row {number}", "family", number, 1, 2, data, data[::-1])
 
 
 def key(number: int, writer: int = 0) -> bytes:

@@ -51,10 +51,10 @@ def row_of(table: Table) -> Row:
 
 def read(row: Row, table: Table) -> Table:
     """The table that a row is read as."""
-    found = decode(
+    decoded = decode(
         row.decisions, table.id, table.box, table.actions.values, lambda: row.costs
     )
-    return found.expand()
+    return decoded.expand()
 
 
 def one_number(number: Any) -> Callable[[Row], Row]:
@@ -105,9 +105,9 @@ def test_what_is_refused_has_its_reason(name: str, table: Table) -> None:
 
 @pytest.mark.parametrize("cost", [0, COST_BOUND - 1])
 def test_the_least_and_the_greatest_cost_are_read(cost: int, table: Table) -> None:
-    found = read(costs(cost)(row_of(table)), table).costs
-    assert set(np.unique(found)) <= {cost, np.inf}
-    assert np.any(found == cost)
+    decoded = read(costs(cost)(row_of(table)), table).costs
+    assert set(np.unique(decoded)) <= {cost, np.inf}
+    assert np.any(decoded == cost)
 
 
 def test_a_point_is_looked_up_in_boxes_as_in_arrays(tables: tuple[Table, ...]) -> None:
@@ -178,8 +178,8 @@ def test_a_store_holds_no_more_than_its_room(
 
     monkeypatch.setattr(store, "_pack", pack)
     for table in tables:
-        given = functools.partial(dataclasses.replace, table)
-        store.put(table.id, Costs.of(table.box, table.costs), given)
+        changed = functools.partial(dataclasses.replace, table)
+        store.put(table.id, Costs.of(table.box, table.costs), changed)
     assert [*store] == [table.id for table in tables]
     assert len(store) == len(tables)
     assert packed == [table.id for table in tables[:-1]]
@@ -213,8 +213,8 @@ def test_a_search_waits_for_the_second_thread_where_too_much_waits_for_it(
 
     with store.working():
         for table in tables[:2]:
-            given = functools.partial(slow, table)
-            store.put(table.id, Costs.of(table.box, table.costs), given)
+            changed = functools.partial(slow, table)
+            store.put(table.id, Costs.of(table.box, table.costs), changed)
         is_waited_for = store.tally[0] > 0
         may_pack.set()
     assert is_waited_for == (most == 0)

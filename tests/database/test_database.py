@@ -167,16 +167,16 @@ def test_killed_writers_lose_nothing_that_they_acknowledged(tmp_path: Path) -> N
         acknowledged.append(_write_until_killed(path, kill))
         database = Database(path)
         for number in range(acknowledged[kill]):
-            found = database.get(key(number, kill))
-            assert found == row(number, kill), f"kill {kill}"
+            stored_row = database.get(key(number, kill))
+            assert stored_row == row(number, kill), f"kill {kill}"
         database.close()
     rows = list(Database(path).rows())
     assert all(is_whole for _, is_whole in rows)
-    kept = {r.key: r for r, _ in rows}
+    stored = {r.key: r for r, _ in rows}
     for kill, count in enumerate(acknowledged):
         for number in range(count):
-            assert kept[key(number, kill)] == row(number, kill), f"kill {kill}"
-    assert kept.keys() <= {key(n, k) for k in range(KILLS) for n in range(2000)}
+            assert stored[key(number, kill)] == row(number, kill), f"kill {kill}"
+    assert stored.keys() <= {key(n, k) for k in range(KILLS) for n in range(2000)}
     assert Database(path).check() == ()
 
 
@@ -209,6 +209,6 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
     path = tmp_path / "tables.sqlite"
     writers = [_write(path, number) for number in range(WRITERS)]
     assert [os.waitpid(writer, 0)[1] for writer in writers] == [0] * WRITERS
-    found = {r.key: r for r, whole in Database(path).rows() if whole}
+    by_key = {r.key: r for r, whole in Database(path).rows() if whole}
     wanted = [row(n, w) for w in (*range(WRITERS), 99) for n in range(ROWS)]
-    assert found == {r.key: r for r in wanted}
+    assert by_key == {r.key: r for r in wanted}

@@ -52,9 +52,9 @@ def _answer(
 ) -> tuple[str, list[str]]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = program(text, overlay())
+        solution = program(text, overlay())
     assert all(w.category is DatabaseWarning for w in said)
-    return found, [str(w.message) for w in said]
+    return solution, [str(w.message) for w in said]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -70,8 +70,8 @@ def test_a_statement_that_fails_costs_one_warning(
             return Failing(real(path, is_writable), after, fault)
 
         monkeypatch.setattr(module, "connect", connect)
-        found, said = _answer(lambda path=path: Overlay(Database(path)))  # type: ignore[misc]
-        assert found == wanted, f"after {after}"
+        solution, said = _answer(lambda path=path: Overlay(Database(path)))  # type: ignore[misc]
+        assert solution == wanted, f"after {after}"
         assert len(said) == 1, f"after {after}: {said}"
         assert str(path) in said[0]
         assert fault in said[0]
@@ -80,8 +80,8 @@ def test_a_statement_that_fails_costs_one_warning(
 def test_a_real_limit_of_space(tmp_path: Path) -> None:
     database = Database(tmp_path / "tables.sqlite")
     database._connected().execute("PRAGMA max_page_count = 1")
-    found, said = _answer(lambda: Overlay(database), TEXTS[0])
-    assert found == cold(TEXTS[0])
+    solution, said = _answer(lambda: Overlay(database), TEXTS[0])
+    assert solution == cold(TEXTS[0])
     assert len(said) == 1
     assert "free space on its disk" in said[0]
 
@@ -97,8 +97,8 @@ def test_a_path_that_is_no_file(what: str, tmp_path: Path) -> None:
             path.mkdir()
         case _:
             os.mkfifo(path)
-    found, said = _answer(lambda: open_database(path))
-    assert found == cold(TEXTS[1])
+    solution, said = _answer(lambda: open_database(path))
+    assert solution == cold(TEXTS[1])
     assert len(said) == 1
     assert str(path) in said[0]
     assert "may be read and written" in said[0]
@@ -123,8 +123,8 @@ def test_a_file_that_is_read_only_is_noticed_when_it_is_opened(
 
 def test_a_layer_that_is_missing(tmp_path: Path) -> None:
     top, below = tmp_path / "top.sqlite", tmp_path / "below.sqlite"
-    found, said = _answer(lambda: open_database(f"{top}:{below}"))
-    assert found == cold(TEXTS[1])
+    solution, said = _answer(lambda: open_database(f"{top}:{below}"))
+    assert solution == cold(TEXTS[1])
     assert said == [text for text in said if str(below) in text]
     assert len(said) == 1
     assert len(list(Database(top).rows())) > 1
@@ -134,7 +134,9 @@ def test_a_lower_layer_is_read_and_not_written(tmp_path: Path) -> None:
     below = tmp_path / "below.sqlite"
     filled(below, TEXTS[1]).close()
     before = below.read_bytes()
-    found, said = _answer(lambda: open_database(f"{tmp_path / 'top.sqlite'}:{below}"))
-    assert (found, said) == (cold(TEXTS[1]), [])
+    solution, said = _answer(
+        lambda: open_database(f"{tmp_path / 'top.sqlite'}:{below}")
+    )
+    assert (solution, said) == (cold(TEXTS[1]), [])
     assert list(Database(tmp_path / "top.sqlite").rows()) == []
     assert below.read_bytes() == before

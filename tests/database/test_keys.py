@@ -31,10 +31,10 @@ CHANGES: dict[str, Callable[[list[Any]], None]] = {}
 def change(place: int, name: str, value: Any) -> None:
     """One that sets a field of an argument."""
 
-    def made(given: list[Any]) -> None:
-        given[place] = dataclasses.replace(given[place], **{name: value})
+    def changes_it(fields: list[Any]) -> None:
+        fields[place] = dataclasses.replace(fields[place], **{name: value})
 
-    CHANGES[f"{place} {name} {value!r:.40}"] = made
+    CHANGES[f"{place} {name} {value!r:.40}"] = changes_it
 
 
 other = parse_spec("matmul:6x8x16:f32:rhs=[0,2,1]", AVX2.limits)
@@ -46,7 +46,9 @@ for argument, place in itertools.product((1, 2), range(3)):
     amounts = [16, 512 * argument, 8192]
     amounts[place] = 7
     change(argument, "free", tuple(amounts))
-CHANGES["limits and room change places"] = lambda given: given.insert(1, given.pop(2))
+CHANGES["limits and room change places"] = lambda fields: fields.insert(
+    1, fields.pop(2)
+)
 for number, kin in enumerate(
     (
         family(AVX2, "pins"),
@@ -54,13 +56,13 @@ for number, kin in enumerate(
         family(dataclasses.replace(AVX2, l3_lines=7)),
     )
 ):
-    CHANGES[f"family {number}"] = lambda given, kin=kin: given.__setitem__(3, kin)
+    CHANGES[f"family {number}"] = lambda fields, kin=kin: fields.__setitem__(3, kin)
 
 
 def changed(name: str) -> list[Any]:
-    given: list[Any] = [*GIVEN]
-    CHANGES[name](given)
-    return given
+    fields: list[Any] = [*GIVEN]
+    CHANGES[name](fields)
+    return fields
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -77,6 +79,6 @@ def test_no_two_changes_have_one_key() -> None:
 
 def test_tables_of_one_base_differ_in_their_axes_alone() -> None:
     larger = (*AXES[:-1], (*AXES[-1], 32))
-    given = (dataclasses.replace(GIVEN[0], sizes=larger), *GIVEN[1:])
-    assert base_key(*given) == base_key(*GIVEN)
-    assert row_key(*given) != row_key(*GIVEN)
+    fields = (dataclasses.replace(GIVEN[0], sizes=larger), *GIVEN[1:])
+    assert base_key(*fields) == base_key(*GIVEN)
+    assert row_key(*fields) != row_key(*GIVEN)

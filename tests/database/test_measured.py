@@ -38,11 +38,11 @@ def test_what_was_put_is_found_and_replaced_as_a_whole(path: Path) -> None:
 def test_a_lookup_gives_the_chosen_program(path: Path) -> None:
     rows = measured_database(path)
     spec = parse_spec(TEXT, AVX2.limits)
-    found = measured_solution(spec, AVX2, open_database(path), Pins())
-    assert found is not None
-    assert found.measured == rows
-    assert found.impl.spec == spec
-    assert found.impl.cost > 0
+    solution = measured_solution(spec, AVX2, open_database(path), Pins())
+    assert solution is not None
+    assert solution.measured == rows
+    assert solution.impl.spec == spec
+    assert solution.impl.cost > 0
 
 
 @pytest.mark.sampled(6)
@@ -79,8 +79,8 @@ def test_rows_that_are_damaged_give_way(path: Path, replace: bool) -> None:
     connection.close()
     again = tuple(dataclasses.replace(row, features="new") for row in rows + other)
     database.put_measured(again, replace=replace)
-    kept = again if replace else (*again[: len(rows)], *other)
-    assert {*database.measured()} == {(row, True) for row in kept}
+    rows_after = again if replace else (*again[: len(rows)], *other)
+    assert {*database.measured()} == {(row, True) for row in rows_after}
 
 
 @pytest.mark.sampled(6)
@@ -113,9 +113,9 @@ def test_the_first_file_of_several_decides(tmp_path: Path) -> None:
     quick = tuple(dataclasses.replace(row, seconds=1e-9) for row in rows)
     Database(tmp_path / "second").put_measured(quick)
     both = open_database(f"{tmp_path / 'first'}:{tmp_path / 'second'}")
-    found = find_measured(rows[0].key, both)
-    assert found is not None
-    assert found.rows == rows
+    measured = find_measured(rows[0].key, both)
+    assert measured is not None
+    assert measured.rows == rows
 
 
 @pytest.mark.sampled(6)

@@ -230,11 +230,11 @@ def test_checksums_of_a_row_are_of_each_value() -> None:
         value = getattr(row, field.name)
         other = value + (1 if isinstance(value, int) else type(value)(value)[:1])
         changed = dataclasses.replace(row, **{field.name: other})
-        own = (
+        differ = (
             changed.checksum != row.checksum,
             changed.costs_checksum != row.costs_checksum,
         )
-        assert own == (field.name != "costs", field.name in ("key", "costs")), (
+        assert differ == (field.name != "costs", field.name in ("key", "costs")), (
             field.name
         )
 
@@ -330,7 +330,7 @@ def test_notes_of_a_search_add_up(tmp_path: Path) -> None:
     database.add_search(row)
     database.add_search(dataclasses.replace(row, family="space avx512"))
     database.add_search(row)
-    assert [found.specs for found in database.searches()] == [120, 60]
+    assert [note.specs for note in database.searches()] == [120, 60]
 
 
 def test_nothing_warns_where_nothing_fails() -> None:

@@ -75,7 +75,7 @@ def test_a_file_that_goes_away_is_made_again(how: str, tmp_path: Path) -> None:
         (tmp_path / "other.sqlite").rename(path)
     database.put(row(2))
     assert database.get(row(1).key) is None
-    again = {found.key for found, _ in Database(path).rows()}
+    again = {one.key for one, _ in Database(path).rows()}
     assert again == {row(2).key} | ({row(3).key} if how == "replaced" else set())
 
 
@@ -83,11 +83,11 @@ def test_rows_are_read_on_while_others_replace_the_file(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite"
     database = Database(path)
     database.put_all(tuple(row(number) for number in range(200)))
-    found = database.rows()
-    next(found)
+    rows = database.rows()
+    next(rows)
     path.unlink()
     database.put(row(1))
-    assert len(list(found)) == 199
+    assert len(list(rows)) == 199
 
 
 def test_bytes_are_a_path(tmp_path: Path) -> None:
@@ -182,17 +182,17 @@ def test_a_log_is_switched_on_when_other_processes_let_go(
     path = tmp_path / "t.sqlite"
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
-    own = sqlite3.connect(path, timeout=0, isolation_level=None)
+    ours = sqlite3.connect(path, timeout=0, isolation_level=None)
     later = threading.Timer(0.1, other.execute, ["COMMIT"])
     later.start()
-    connection._patiently(own, "PRAGMA journal_mode = WAL")
+    connection._patiently(ours, "PRAGMA journal_mode = WAL")
     later.join()
-    assert own.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert ours.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(sqlite3.OperationalError, match="locked"):
-        connection._patiently(own, "PRAGMA journal_mode = DELETE")
-    own.close()
+        connection._patiently(ours, "PRAGMA journal_mode = DELETE")
+    ours.close()
     other.close()
 
 

@@ -80,21 +80,21 @@ def test_tables_of_a_key_on_a_shelf_come_latest_first() -> None:
     shelf = Shelf(most_points=6)
     for n in range(1, 8):
         shelf.put("key", table_id(n), shelved(1, str(n)))
-    found = [(one, table.name) for one, table in shelf.others("key")]  # type: ignore[attr-defined]
-    assert found == [(table_id(n), str(n)) for n in range(7, 1, -1)]
+    others = [(one, table.name) for one, table in shelf.others("key")]  # type: ignore[attr-defined]
+    assert others == [(table_id(n), str(n)) for n in range(7, 1, -1)]
     assert list(shelf.others("other")) == []
 
 
 def test_a_table_is_made_once_in_any_thread() -> None:
-    made = []
+    calls = []
 
     def make() -> Any:
-        made.append(1)
+        calls.append(1)
         return "table"
 
     once = Once(make)
     assert in_threads(lambda _: once(), range(4)) == ["table"] * 4
-    assert made == [1]
+    assert calls == [1]
 
 
 def a_box(rng: random.Random, rank: int, dims: int) -> Box:

@@ -76,8 +76,8 @@ def test_another_schedule_of_the_same_spec_is_another_pin(tmp_path: Path) -> Non
     for decided in (*programs, *programs):
         database = Database(path)
         assert database.pin((row(goal, decided),), replace=True) == 1
-        found = program(goal, Overlay(database))
-        assert f": {decided.action} [" in found.splitlines()[0]
+        text = program(goal, Overlay(database))
+        assert f": {decided.action} [" in text.splitlines()[0]
         database.close()
 
 
@@ -91,7 +91,7 @@ def test_a_digest_is_of_all_that_pins_decide() -> None:
     assert len({pin.digest for pin in pins}) == len(pins)
     assert len({pin.action for pin in pins}) == len(pins)
     sets = [(), *((pin,) for pin in pins), (pins[0], pins[7]), tuple(pins)]
-    assert len({Pins(own).digest for own in sets}) == len(sets)
+    assert len({Pins(members).digest for members in sets}) == len(sets)
     assert Pins(tuple(pins)).digest == Pins(tuple(reversed(pins))).digest
 
 
@@ -222,11 +222,11 @@ def test_a_damaged_file_gives_the_pinned_program_or_says_why_not(
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             damaged = opened(path)
-            found = program(GOAL, damaged)
-        if found != pinned(*SETS[1]):
-            assert found == cold(GOAL), f"seed {seed}"
+            text = program(GOAL, damaged)
+        if text != pinned(*SETS[1]):
+            assert text == cold(GOAL), f"seed {seed}"
             assert said or damaged is None, f"seed {seed}"
-        seen.add(found)
+        seen.add(text)
         if damaged is not None:
             damaged.close()
     assert len(seen) == 2

@@ -37,12 +37,12 @@ def test_cold_warm_half_filled_and_merged_agree(text: str, tmp_path: Path) -> No
     rows = [r for r, _ in overlay.top.rows()]
     rng = random.Random(text)
     for trial in range(6):
-        kept = tuple(rng.sample(rows, rng.randrange(len(rows))))
+        some = tuple(rng.sample(rows, rng.randrange(len(rows))))
         half = Database(tmp_path / f"half {trial}.sqlite")
-        half.put_all(kept)
+        half.put_all(some)
         assert program(text, Overlay(half)) == wanted
         rest = Database(tmp_path / f"rest {trial}.sqlite")
-        rest.put_all(tuple(r for r in rows if r not in kept))
+        rest.put_all(tuple(r for r in rows if r not in some))
         upper = Overlay(Database(tmp_path / f"top {trial}.sqlite"), (half, rest))
         assert program(text, upper) == wanted
     overlay.close()
@@ -53,12 +53,12 @@ def test_a_warm_search_solves_nothing(tmp_path: Path) -> None:
     overlay = filled(tmp_path / "a.sqlite", MATMUL)
     assert overlay.top is not None
     forget_programs(overlay.top)
-    found = Solver(AVX2, overlay).solve(spec(MATMUL))
-    assert found.statistics.specs == 0
+    solution = Solver(AVX2, overlay).solve(spec(MATMUL))
+    assert solution.statistics.specs == 0
     before = len(list(overlay.top.rows()))
-    assert 0 < found.statistics.tables < before
-    assert found.statistics.goals == ((MATMUL, found.statistics.tables),)
-    assert found.statistics.stored == found.statistics.tables
+    assert 0 < solution.statistics.tables < before
+    assert solution.statistics.goals == ((MATMUL, solution.statistics.tables),)
+    assert solution.statistics.stored == solution.statistics.tables
     program(MATMUL, overlay)
     assert len(list(overlay.top.rows())) == before
 
@@ -74,9 +74,9 @@ def test_another_target_finds_no_rows(tmp_path: Path) -> None:
     dear = dataclasses.replace(AVX2.ops, store=AVX2.ops.store * 3)
     other = dataclasses.replace(AVX2, ops=dear)
     overlay = filled(tmp_path / "a.sqlite")
-    found = Solver(other, overlay).solve(spec(TEXTS[0]))
-    assert found.statistics.specs > 0
-    assert found.impl == Solver(other).solve(spec(TEXTS[0])).impl
+    solution = Solver(other, overlay).solve(spec(TEXTS[0]))
+    assert solution.statistics.specs > 0
+    assert solution.impl == Solver(other).solve(spec(TEXTS[0])).impl
 
 
 def test_another_space_finds_no_rows(
@@ -90,9 +90,9 @@ def test_another_space_finds_no_rows(
 def test_other_limits_find_no_rows(tmp_path: Path) -> None:
     overlay = filled(tmp_path / "a.sqlite")
     less = dataclasses.replace(spec(TEXTS[0]), limits=AVX2.limits.replace(L1, 64))
-    found = Solver(AVX2, overlay).solve(less)
-    assert found.statistics.specs > 0
-    assert found.impl == Solver(AVX2).solve(less).impl
+    solution = Solver(AVX2, overlay).solve(less)
+    assert solution.statistics.specs > 0
+    assert solution.impl == Solver(AVX2).solve(less).impl
 
 
 def test_where_a_database_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +109,9 @@ def test_where_a_database_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert named_paths("c") == (Path("c"),)
     monkeypatch.delenv("MORELLO_DB")
     assert open_database() is None
-    found = open_database(default=lambda: tmp_path / "x")
-    assert found is not None
-    assert (found.top is not None and found.top.path) == tmp_path / "x"
+    database = open_database(default=lambda: tmp_path / "x")
+    assert database is not None
+    assert (database.top is not None and database.top.path) == tmp_path / "x"
 
 
 @pytest.mark.sampled(5)
@@ -125,8 +125,8 @@ def test_an_interrupted_search_keeps_what_it_solved(
     for stop in (1, 7, 20):
         left = [stop]
 
-        def interrupted(store: TableStore, *given: Any, left: list[int] = left) -> None:
-            put(store, *given)
+        def interrupted(store: TableStore, *args: Any, left: list[int] = left) -> None:
+            put(store, *args)
             left[0] -= 1
             if left[0] == 0:
                 raise KeyboardInterrupt

@@ -56,9 +56,9 @@ TABLES: dict[str, tuple[RowTable[Any], tuple[Any, Any]]] = {
 
 @pytest.fixture
 def connection() -> Iterator[sqlite3.Connection]:
-    made = sqlite3.connect(":memory:")
-    yield made
-    made.close()
+    database = sqlite3.connect(":memory:")
+    yield database
+    database.close()
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -194,11 +194,11 @@ def test_one_of_all_is_chosen(
         for place, one in zip(places, chosen, strict=True)
     )
     keep_measured(rows, None)
-    found = find_measured(key, None)
-    assert (found is not None) == is_choice
-    if found is not None:
-        assert found.chosen.chosen == 1
-        assert found.model.place == 0
+    measured = find_measured(key, None)
+    assert (measured is not None) == is_choice
+    if measured is not None:
+        assert measured.chosen.chosen == 1
+        assert measured.model.place == 0
 
 
 OURS = (PROGRAMS.schema, MEASURED.schema)
@@ -215,7 +215,7 @@ def test_our_tables_are_not_foreign(connection: sqlite3.Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "found"),
+    ("statement", "message"),
     [
         ("CREATE INDEX i ON programs (program)", "index 'i'"),
         ("CREATE INDEX i ON programs (abs(program))", "index 'i'"),
@@ -229,11 +229,11 @@ def test_our_tables_are_not_foreign(connection: sqlite3.Connection) -> None:
     ],
 )
 def test_all_else_is_foreign(
-    connection: sqlite3.Connection, statement: str, found: str
+    connection: sqlite3.Connection, statement: str, message: str
 ) -> None:
     connection.execute(PROGRAMS.schema)
     connection.execute(statement)
-    assert foreign_parts(connection, OURS) == (found,)
+    assert foreign_parts(connection, OURS) == (message,)
 
 
 def test_a_table_of_ours_with_more_in_it_is_foreign(

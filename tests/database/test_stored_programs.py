@@ -23,10 +23,10 @@ def test_a_lookup_reads_no_table(text: str, tmp_path: Path) -> None:
     database = Database(tmp_path / "a.sqlite")
     searched = Solver(AVX2, Overlay(database)).solve(spec(text))
     database.delete(tuple(row.key for row, _ in database.rows()))
-    found = Solver(AVX2, Overlay(database)).solve(spec(text))
-    assert found.impl == searched.impl
-    assert found.complete
-    assert (found.statistics.tables, found.statistics.specs) == (0, 0)
+    solution = Solver(AVX2, Overlay(database)).solve(spec(text))
+    assert solution.impl == searched.impl
+    assert solution.complete
+    assert (solution.statistics.tables, solution.statistics.specs) == (0, 0)
     assert list(database.rows()) == []
 
 
@@ -76,20 +76,20 @@ def test_a_program_that_does_not_fit_is_a_miss(
     path = tmp_path / "a.sqlite"
     filled(path).close()
     _rewrite(path, OTHERS[name], checksum=checksum)
-    found = Solver(AVX2, Overlay(Database(path))).solve(spec(TEXTS[0]))
-    assert str(found.impl) == cold(TEXTS[0])
-    assert found.statistics.tables > 0
+    solution = Solver(AVX2, Overlay(Database(path))).solve(spec(TEXTS[0]))
+    assert str(solution.impl) == cold(TEXTS[0])
+    assert solution.statistics.tables > 0
     ((row, is_whole),) = Database(path).programs()
     assert is_whole, "what was found is stored in its place"
-    assert str(row.program) == str(Partial.of(found.impl))
+    assert str(row.program) == str(Partial.of(solution.impl))
 
 
 def test_another_layer_may_have_the_program(tmp_path: Path) -> None:
     below = filled(tmp_path / "below.sqlite").readable[0]
     top = Database(tmp_path / "top.sqlite")
-    found = Solver(AVX2, Overlay(top, (below,))).solve(spec(TEXTS[0]))
-    assert str(found.impl) == cold(TEXTS[0])
-    assert found.statistics.tables == 0
+    solution = Solver(AVX2, Overlay(top, (below,))).solve(spec(TEXTS[0]))
+    assert str(solution.impl) == cold(TEXTS[0])
+    assert solution.statistics.tables == 0
     assert top.programs() == ()
 
 

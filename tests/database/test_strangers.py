@@ -104,9 +104,9 @@ def test_a_table_of_ours_that_is_another_is_refused(path: Path) -> None:
 def rows_of(path: Path) -> list[Row]:
     """Its tables."""
     database = Database(path)
-    found = [row for row, _ in database.rows()]
+    rows = [row for row, _ in database.rows()]
     database.close()
-    return found
+    return rows
 
 
 def rewrite(path: Path, rows: list[Row]) -> None:
@@ -284,10 +284,10 @@ def test_one_bad_row_costs_a_search_of_that_row(path: Path) -> None:
     (bad,) = (row for row in rows if row.name == root)
     changed = CRAFTED["actions that are none"](bad)
     rewrite(path, [changed if row is bad else row for row in rows])
-    found = Solver(AVX2, Overlay(Database(path))).solve(spec(GOAL))
-    assert str(found.impl) == cold(GOAL)
-    assert found.statistics.specs == bad.points
-    assert found.statistics.read == found.statistics.tables - 1
+    solution = Solver(AVX2, Overlay(Database(path))).solve(spec(GOAL))
+    assert str(solution.impl) == cold(GOAL)
+    assert solution.statistics.specs == bad.points
+    assert solution.statistics.read == solution.statistics.tables - 1
 
 
 def test_a_candidate_that_does_not_apply_at_a_point_is_solved_again(path: Path) -> None:
@@ -302,9 +302,9 @@ def test_a_candidate_that_does_not_apply_at_a_point_is_solved_again(path: Path) 
 
     rewrite(path, [in_header(rotate)(row) for row in rows_of(path)])
     solver = Solver(AVX2, Overlay(Database(path)))
-    found = solver.solve(spec(GOAL))
-    assert found.impl.cost >= Solver(AVX2).solve(spec(GOAL)).impl.cost
-    for impl in found.impl.walk():
+    solution = solver.solve(spec(GOAL))
+    assert solution.impl.cost >= Solver(AVX2).solve(spec(GOAL)).impl.cost
+    for impl in solution.impl.walk():
         impl.action.apply(impl.spec, AVX2)
 
 
@@ -341,7 +341,7 @@ def test_a_crafted_index_is_not_followed(
 ) -> None:
     """The axes of the goal, and more; the key is what would be asked for."""
     bad = Cover(b"", b"k" * 32, COVERS[name])
-    monkeypatch.setattr(cache_key, "row_key", lambda *given: bad.key)
+    monkeypatch.setattr(cache_key, "row_key", lambda *args: bad.key)
     monkeypatch.setattr(TableStore, "_may_be", lambda self, key: True)
     monkeypatch.setattr(Overlay, "covers", lambda self, base: (bad,))
     overlay = Overlay(Database(tmp_path / "new.sqlite"))
@@ -440,8 +440,8 @@ def test_control_characters_of_a_file_are_not_printed(
     database.close()
     for command in ("info", "verify"):
         main(["db", command, "--db", str(path)])
-    found = capsys.readouterr()
-    printed = found.out + found.err
+    output = capsys.readouterr()
+    printed = output.out + output.err
     assert r"\x1b]0;owned\x07\x9b31m\u202e" in printed
     assert not set(evil) & set(printed) - set("owned31m;0]")
 

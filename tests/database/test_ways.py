@@ -30,12 +30,12 @@ TEXTS = (
 @functools.cache
 def rows(folder: Path) -> dict[str, tuple[Row, ...]]:
     """The rows that each goal stores."""
-    found = {}
+    by_key = {}
     for number, text in enumerate(TEXTS):
         overlay = filled(folder / f"{number}.sqlite", text)
-        found[text] = tuple(row for row, _ in overlay.readable[0].rows())
+        by_key[text] = tuple(row for row, _ in overlay.readable[0].rows())
         overlay.close()
-    return found
+    return by_key
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +57,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @given(
     text=st.sampled_from(TEXTS),
     other=st.sampled_from(TEXTS),
-    kept=st.integers(0, (1 << 32) - 1),
+    choice=st.integers(0, (1 << 32) - 1),
     way=st.sampled_from(("file", "overlay", "reopened", "merged")),
 )
 def test_however_rows_come_the_program_is_the_same(
-    folder: Path, text: str, other: str, kept: int, way: str
+    folder: Path, text: str, other: str, choice: int, way: str
 ) -> None:
     every = (*rows(folder)[text], *rows(folder)[other])
-    some = tuple(row for bit, row in enumerate(every) if kept >> bit & 1)
-    rest = tuple(row for bit, row in enumerate(every) if not kept >> bit & 1)
+    some = tuple(row for bit, row in enumerate(every) if choice >> bit & 1)
+    rest = tuple(row for bit, row in enumerate(every) if not choice >> bit & 1)
     number = next(_numbers)
     paths = [folder / f"{number} {name}.sqlite" for name in ("top", "below")]
     top, below = map(Database, paths)

@@ -63,8 +63,8 @@ def legal_actions(spec: Spec, rng: random.Random) -> list[tuple[Action, Rewrite]
     axes = tuple(tuple(sorted({1, 2, 3, 4, 6, 8, 16, 24, s})) for s in spec.sizes)
     tried: list[Action] = []
     for action_class in ACTIONS:
-        found = list(action_class.candidates(spec.key, axes, PEELS))
-        tried += rng.sample(found, min(8, len(found)))
+        actions = list(action_class.candidates(spec.key, axes, PEELS))
+        tried += rng.sample(actions, min(8, len(actions)))
     for dim, size in zip(spec.kind.dims, spec.sizes, strict=True):
         tried += [kind(dim, rng.randint(1, size)) for kind in (Tile, Split, Peel)]
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):

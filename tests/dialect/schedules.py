@@ -29,10 +29,10 @@ def scheduled(spec: Spec, write: Write, target: Target = AVX2) -> ir.Module:
                 arg_attrs=[{"transform.readonly": ir.UnitAttr.get()}],
             )
         with ir.InsertionPoint(main.body):
-            found = dialect("transform.structured").MatchOp.match_op_names(
+            handle = dialect("transform.structured").MatchOp.match_op_names(
                 main.bodyTarget, [f"morello.{spec.kind.name}"]
             )
-            write(found.result)
+            write(handle.result)
             transform.YieldOp([])
     # What is printed and read again must be the same schedule.
     module = ir.Module.parse(str(module))

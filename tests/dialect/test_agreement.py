@@ -46,9 +46,9 @@ PAIRS = 12
 
 @pytest.fixture(scope="module", autouse=True)
 def context() -> Iterator[ir.Context]:
-    with ir.Context() as made:
-        load(made)
-        yield made
+    with ir.Context() as loaded:
+        load(loaded)
+        yield loaded
 
 
 def holes_in(block: ir.Block, times: int = 1) -> Iterator[tuple[ir.Operation, int]]:
@@ -97,7 +97,9 @@ def recomputed(
                 index = [o.name for o in spec.kind.operands].index(action.operand)
                 dest = action.destination(spec.tensors[index], target)
                 body = next(
-                    found for op, _ in left if (found := spec_of(op)).kind == spec.kind
+                    same_kind
+                    for op, _ in left
+                    if (same_kind := spec_of(op)).kind == spec.kind
                 )
                 along = sum(
                     int(model.transfer(Frame.of(spec), i, body.tensors[i]))
@@ -118,8 +120,8 @@ def recomputed(
         case CutInPlace():
             return left_between(spec, action.cutting(spec.key))
         case Select():
-            name, found = kernel_of(left[0][0])
-            frame = Frame.of(found)
+            name, same_kind = kernel_of(left[0][0])
+            frame = Frame.of(same_kind)
             return int(model.kernel(frame, KERNELS[name].op_counts(frame)))
     raise NotImplementedError(action)
 
@@ -158,9 +160,9 @@ def check_pair(spec: Spec, action: Action, rewrite: Rewrite) -> None:
         assert [kernel_of(op) for op, _ in left] == [(action.kernel, spec)]
         assert "test.leaf" in left[0][0].attributes
     else:
-        found = [(*role(op, type(action)), spec_of(op), times) for op, times in left]
+        holes = [(*role(op, type(action)), spec_of(op), times) for op, times in left]
         wanted = [(h.role, h.spec, h.times) for h in rewrite.holes]
-        assert found == wanted
+        assert holes == wanted
     assert recomputed(spec, action, block, left) == rewrite.cost
 
 

@@ -56,9 +56,9 @@ SPECS = (
 
 @pytest.fixture(scope="module", autouse=True)
 def context() -> Iterator[ir.Context]:
-    with ir.Context() as made, ir.Location.unknown():
-        load(made)
-        yield made
+    with ir.Context() as loaded, ir.Location.unknown():
+        load(loaded)
+        yield loaded
 
 
 def only_op(module: ir.Module) -> ir.Operation:
@@ -189,12 +189,12 @@ def test_the_rows_of_an_argument_are_as_far_apart_as_its_spec_says(
 ) -> None:
     batch, m, k = shape.split("x")
     spec = parse_spec(f"matmul:{batch}x{m}x{k}x5:f32:lhs=ld8", AVX2.limits)
-    found = ir.Type.parse(f"memref<{shape}xf32, strided<[{strides}]>>")
+    memref = ir.Type.parse(f"memref<{shape}xf32, strided<[{strides}]>>")
     if fits:
-        check_memref(spec, 0, found)
+        check_memref(spec, 0, memref)
         return
     with pytest.raises(SpecError, match="but its leading dimension is 8"):
-        check_memref(spec, 0, found)
+        check_memref(spec, 0, memref)
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,11 @@ def test_a_location_is_read(text: str) -> None:
         module = ir.Module.parse(
             f"module attributes {{x.y = {text}, x.z = [{text}]}} {{}}"
         )
-        found = module.operation.attributes["x.y"]
-        assert str(found) == str(ir.ArrayAttr(module.operation.attributes["x.z"])[0])
-        assert str(found) == text
+        attribute = module.operation.attributes["x.y"]
+        assert str(attribute) == str(
+            ir.ArrayAttr(module.operation.attributes["x.z"])[0]
+        )
+        assert str(attribute) == text
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,7 @@ def schedule() -> str:
 )
 def test_a_schedule_is_refused_where_one_stands(name: str, schedule: str) -> None:
     value = r'("[^"]*"|#[\w.]+<"[^"]*">|array<[^>]*>|[\w :]+)'
-    given, count = re.subn(rf"\b{name} = {value}", f"{name} = loc(unknown)", schedule)
+    text, count = re.subn(rf"\b{name} = {value}", f"{name} = loc(unknown)", schedule)
     assert count
     with pytest.raises(MorelloError):
-        morello.compile(SPEC, schedule=given, threads=1, db="none")
+        morello.compile(SPEC, schedule=text, threads=1, db="none")

@@ -39,9 +39,9 @@ ALIKE = 2
 
 @pytest.fixture(scope="module", autouse=True)
 def context() -> Iterator[ir.Context]:
-    with ir.Context() as made:
-        load(made)
-        yield made
+    with ir.Context() as loaded:
+        load(loaded)
+        yield loaded
 
 
 def write_program(spec: Spec, handle: ir.Value, depth: int, rng: random.Random) -> None:
@@ -86,11 +86,11 @@ def check(spec: Spec, module: ir.Module, seed: int) -> None:
     run_function(function_of(module), arrays, seed)
     outs: list[Array] = []
     for i, wanted in zip(spec.kind.written, outputs, strict=True):
-        found = unpack(arrays[i], spec.tensors[i], spec.shape(i))
-        assert found.dtype == wanted.dtype
-        outs.append(found)
+        result = unpack(arrays[i], spec.tensors[i], spec.shape(i))
+        assert result.dtype == wanted.dtype
+        outs.append(result)
         if is_exact(spec.kind, spec.sizes):
-            assert np.array_equal(bits(found), bits(wanted)), f"seed {seed}: {spec}"
+            assert np.array_equal(bits(result), bits(wanted)), f"seed {seed}: {spec}"
     assert judge(spec, tuple(logical), tuple(outs), exact=False).holds, (seed, spec)
     for i in set(range(len(arrays))) - set(spec.kind.written):
         assert np.array_equal(bits(before[i]), bits(arrays[i]))
@@ -153,5 +153,5 @@ def test_what_an_action_leaves_computes_the_spec(goal: str, target: Target) -> N
 
 def test_random_programs_have_the_dtypes_they_should() -> None:
     choice = random.Random(0)
-    found = {random_spec(choice).dtypes[0] for _ in range(60)}
-    assert found >= {Dtype.F32, Dtype.S32, Dtype.U8, Dtype.BF16}
+    dtypes = {random_spec(choice).dtypes[0] for _ in range(60)}
+    assert dtypes >= {Dtype.F32, Dtype.S32, Dtype.U8, Dtype.BF16}

@@ -94,9 +94,9 @@ module attributes {transform.with_named_sequence} {
 
 @pytest.fixture(scope="module", autouse=True)
 def context() -> Iterator[ir.Context]:
-    with ir.Context() as made, ir.Location.unknown():
-        load(made)
-        yield made
+    with ir.Context() as loaded, ir.Location.unknown():
+        load(loaded)
+        yield loaded
 
 
 def test_every_action_has_an_op_with_its_fields() -> None:

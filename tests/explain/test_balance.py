@@ -49,25 +49,25 @@ def test_the_busiest_thread_is_set_against_the_mean(size: int, threads: int) -> 
     target = dataclasses.replace(AVX2, threads=threads)
     spec = parse_spec("max:100x16:f32:serial=false", target.limits)
     tile = TileParallel("d0", size)
-    given = Partial(tile, (HOLE,) * len(tile.apply(spec, target).holes))
-    explanation = explain(spec, Solver(target), decided=given)
-    found = balance(explanation)
-    assert found is not None
+    partial = Partial(tile, (HOLE,) * len(tile.apply(spec, target).holes))
+    explanation = explain(spec, Solver(target), decided=partial)
+    balanced = balance(explanation)
+    assert balanced is not None
     costs = {"remainder": 0}
     costs |= {c.role: c.impl.cost for c in explanation.root.children}
     whole, rest = divmod(100, size)
     items = whole + bool(rest)
     tiles = [costs["main"]] * whole + [costs["remainder"]] * bool(rest)
-    assert found.threads == threads
-    assert found.total == sum(tiles)
+    assert balanced.threads == threads
+    assert balanced.total == sum(tiles)
     most = -(-items // threads)
     last = items % threads == 1 and rest
-    assert found.busiest == sum(tiles[-most:] if last else tiles[:most])
-    assert found.excess == found.busiest * threads / found.total >= 1
-    assert 0 < found.apart < 1
-    assert f"\nthreads: {found}\n" in as_text(explanation, Clock(3.0), 3)
-    assert as_data(explanation, 3.0, 3)["balance"]["total"] == found.total
-    assert found.text in as_page(explanation, Clock(3.0), 3)
+    assert balanced.busiest == sum(tiles[-most:] if last else tiles[:most])
+    assert balanced.excess == balanced.busiest * threads / balanced.total >= 1
+    assert 0 < balanced.apart < 1
+    assert f"\nthreads: {balanced}\n" in as_text(explanation, Clock(3.0), 3)
+    assert as_data(explanation, 3.0, 3)["balance"]["total"] == balanced.total
+    assert balanced.text in as_page(explanation, Clock(3.0), 3)
 
 
 def test_a_program_of_one_thread_has_no_balance() -> None:

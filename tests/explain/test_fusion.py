@@ -33,14 +33,14 @@ def test_temporaries_are_those_of_the_cuts(text: str) -> None:
     spec = parse_spec(text, AVX2.limits)
     solver = Solver(AVX2)
     explanation = explain(spec, solver)
-    found = temporaries(explanation)
+    arrays = temporaries(explanation)
     cuts = {
         node.number: node
         for node in explanation.root.walk()
         if isinstance(node.impl.action, Cut | CutInPlace) and left(node.impl)
     }
-    assert {one.node for one in found} == {*cuts}
-    for one in found:
+    assert {one.node for one in arrays} == {*cuts}
+    for one in arrays:
         assert one.runs == cuts[one.node].runs
         assert one.bytes == 4 * math.prod(one.shape)
         assert one.traffic == 2 * one.bytes * one.runs * (one.level is not MEM)
@@ -56,9 +56,9 @@ def test_temporaries_are_those_of_the_cuts(text: str) -> None:
     assert "What is fused" in as_page(explanation, CLOCK, 3, apart=apart)
     data = as_data(explanation, 3.0, 3, apart)
     assert data["unfused_cost"] == apart.cost
-    assert 0 < data["temporary_bytes"] <= sum(one.bytes for one in found)
+    assert 0 < data["temporary_bytes"] <= sum(one.bytes for one in arrays)
     assert data["temporary_bytes"] <= data["bytes_between_nodes"]
-    assert [t["value"] for t in data["temporaries"]] == [one.name for one in found]
+    assert [t["value"] for t in data["temporaries"]] == [one.name for one in arrays]
 
 
 def test_a_temporary_in_place_is_named_with_the_output() -> None:

@@ -20,27 +20,31 @@ SPECS = (
 
 
 @pytest.fixture(scope="module", params=SPECS)
-def found(request: pytest.FixtureRequest) -> Explanation:
+def explanation(request: pytest.FixtureRequest) -> Explanation:
     """One explanation, with alternatives everywhere."""
     spec = parse_spec(request.param, AVX2.limits)
     return explain(spec, Solver(AVX2), Request(None))
 
 
-def test_costs_add_up(found: Explanation) -> None:
-    nodes = list(found.root.walk())
+def test_costs_add_up(explanation: Explanation) -> None:
+    nodes = list(explanation.root.walk())
     assert [n.number for n in nodes] == list(range(len(nodes)))
-    assert sum(n.own_cost * n.runs for n in nodes) == found.cost == found.root.total
+    assert (
+        sum(n.own_cost * n.runs for n in nodes)
+        == explanation.cost
+        == explanation.root.total
+    )
     assert sum(n.own_share for n in nodes) == pytest.approx(1)
     for node in nodes:
         below = sum(child.total for child in node.children)
         assert node.total == node.own_cost * node.runs + below
         assert all(c.runs == node.runs * c.times for c in node.children)
     leaves = [n for n in nodes if not n.children]
-    assert found.hottest().share == max(n.own_share for n in leaves)
+    assert explanation.hottest().share == max(n.own_share for n in leaves)
 
 
-def test_tiles_are_the_operands(found: Explanation) -> None:
-    for node in found.root.walk():
+def test_tiles_are_the_operands(explanation: Explanation) -> None:
+    for node in explanation.root.walk():
         spec = node.impl.spec
         assert [t.name for t in node.tiles] == [o.name for o in spec.kind.operands]
         for index, tiles in enumerate(node.tiles):
@@ -53,21 +57,21 @@ def test_tiles_are_the_operands(found: Explanation) -> None:
                 assert all(map(int.__ge__, outer.shape, inner.shape))
 
 
-def test_origins_are_operands_of_the_whole(found: Explanation) -> None:
-    names = {o.name for o in found.spec.kind.operands}
-    assert {t.origin for n in found.root.walk() for t in n.tiles} == names
+def test_origins_are_operands_of_the_whole(explanation: Explanation) -> None:
+    names = {o.name for o in explanation.spec.kind.operands}
+    assert {t.origin for n in explanation.root.walk() for t in n.tiles} == names
 
 
-def test_memories_are_the_limits(found: Explanation) -> None:
-    for node in found.root.walk():
+def test_memories_are_the_limits(explanation: Explanation) -> None:
+    for node in explanation.root.walk():
         limits = node.impl.spec.limits
         assert tuple(use.level for use in node.memory) == limits.memories
         for use in node.memory:
             assert use.free == limits[use.level]
-            assert use.capacity == found.spec.limits[use.level]
+            assert use.capacity == explanation.spec.limits[use.level]
             held = sum(h.amount for h in use.held)
-            own = use.taken.amount if use.taken else 0
-            assert held + own + use.rounded + use.left == use.capacity
+            taken = use.taken.amount if use.taken else 0
+            assert held + taken + use.rounded + use.left == use.capacity
             assert use.level is not VRF or use.rounded == 0
             holes = [child.impl.spec.limits[use.level] for child in node.children]
             assert use.left == min(holes, default=use.free)
@@ -90,8 +94,8 @@ def test_alternatives_are_where_they_were_asked_for() -> None:
 
 def test_a_repeated_program_names_the_first() -> None:
     spec = parse_spec("move:10x97x41:f32:dst=[0,2,1]:l1=64", AVX2.limits)
-    found = explain(spec, Solver(AVX2))
-    nodes = list(found.root.walk())
+    repeating = explain(spec, Solver(AVX2))
+    nodes = list(repeating.root.walk())
     repeated = [n for n in nodes if n.same_as is not None]
     assert any(n.children for n in repeated)
     assert len({n.impl for n in nodes}) == len(nodes) - len(repeated)
@@ -99,8 +103,8 @@ def test_a_repeated_program_names_the_first() -> None:
         assert nodes[node.same_as or 0].impl == node.impl
         assert (node.same_as or 0) < node.number
     folded = next(n for n in repeated if n.children)
-    assert f"as node {folded.same_as}" in as_text(found, Clock(3.0), 0, unfold=True)
-    page = as_page(found, Clock(3.0), 0, unfold=True)
+    assert f"as node {folded.same_as}" in as_text(repeating, Clock(3.0), 0, unfold=True)
+    page = as_page(repeating, Clock(3.0), 0, unfold=True)
     assert f'<a href="#n{folded.same_as}">' in page
 
 
@@ -111,15 +115,15 @@ def test_moves_that_make_no_code_stand_with_the_node_below() -> None:
     shown = []
     tops = [root]
     while tops:
-        found = fold(tops.pop())
-        for move in found.moves:
+        row = fold(tops.pop())
+        for move in row.moves:
             assert isinstance(move.impl.action, Move)
             assert [child.role for child in move.children] == ["body"]
-        shown.append(found)
-        tops += found.node.children
-    assert sum(1 + len(found.moves) for found in shown) == len(nodes)
+        shown.append(row)
+        tops += row.node.children
+    assert sum(1 + len(row.moves) for row in shown) == len(nodes)
     assert len(shown) < 0.75 * len(nodes)
-    assert sum(found.own_share for found in shown) == pytest.approx(1)
+    assert sum(row.own_share for row in shown) == pytest.approx(1)
     first = fold(root)
     assert first.words.startswith("lhs, rhs, out to L2; ")
     assert first.words.endswith(f"; {first.node.impl.action}")

@@ -42,28 +42,28 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def found() -> Explanation:
+def explanation() -> Explanation:
     """A program with a remainder, a packed operand and registers."""
     spec = parse_spec("matmul:7x5x17:f32:l1=128:l2=0", AVX2.limits)
     return explain(spec, Solver(AVX2), Request(None))
 
 
 @pytest.fixture(scope="module")
-def page(found: Explanation) -> Reader:
+def page(explanation: Explanation) -> Reader:
     """Its page, read."""
     reader = Reader()
-    reader.feed(as_page(found, Clock(3.0), 5, unfold=True))
+    reader.feed(as_page(explanation, Clock(3.0), 5, unfold=True))
     reader.close()
     return reader
 
 
-def test_a_page_with_folded_moves_is_well_formed(found: Explanation) -> None:
+def test_a_page_with_folded_moves_is_well_formed(explanation: Explanation) -> None:
     reader = Reader()
-    reader.feed(as_page(found, Clock(3.0), 5))
+    reader.feed(as_page(explanation, Clock(3.0), 5))
     reader.close()
     assert reader.open == []
     numbers = [attrs["id"] for _, attrs in reader.tags if "id" in attrs]
-    assert {f"n{node.number}" for node in found.root.walk()} <= {*numbers}
+    assert {f"n{node.number}" for node in explanation.root.walk()} <= {*numbers}
 
 
 def test_page_is_well_formed(page: Reader) -> None:
@@ -72,40 +72,40 @@ def test_page_is_well_formed(page: Reader) -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_page_loads_and_runs_nothing(found: Explanation, page: Reader) -> None:
+def test_page_loads_and_runs_nothing(explanation: Explanation, page: Reader) -> None:
     names = {tag for tag, _ in page.tags}
     assert names.isdisjoint({"script", "link", "img", "iframe", "object", "embed"})
     for _, attrs in page.tags:
         assert "src" not in attrs
         assert (attrs.get("href") or "#").startswith("#")
         assert not any(name.startswith("on") for name in attrs)
-    source = as_page(found, Clock(3.0), 5)
+    source = as_page(explanation, Clock(3.0), 5)
     assert "@import" not in source
     assert "url(" not in source
     assert "prefers-color-scheme: dark" in source
 
 
 def test_page_has_every_node_with_its_pictures(
-    found: Explanation, page: Reader
+    explanation: Explanation, page: Reader
 ) -> None:
-    nodes = list(found.root.walk())
+    nodes = list(explanation.root.walk())
     ids = {attrs["id"] for _, attrs in page.tags if "id" in attrs}
     assert ids == {f"n{node.number}" for node in nodes}
     pictures = [tag for tag, _ in page.tags if tag == "svg"]
-    hottest = len(found.hottest().tiles)
+    hottest = len(explanation.hottest().tiles)
     assert len(pictures) == hottest + sum(len(n.tiles) for n in nodes)
     text = "".join(page.text)
     for node in nodes:
         assert str(node.impl.action) in text
 
 
-def test_page_shows_as_many_alternatives_as_asked_for(found: Explanation) -> None:
-    some = found.root.alternatives
+def test_page_shows_as_many_alternatives_as_asked_for(explanation: Explanation) -> None:
+    some = explanation.root.alternatives
     assert some is not None
-    text = as_text(found, Clock(3.0), 2)
+    text = as_text(explanation, Clock(3.0), 2)
     assert f"{len(some.rejected) - 2} costlier not shown" in text
     assert str(some.rejected[1].action) in text
-    source = as_page(found, Clock(3.0), 2)
+    source = as_page(explanation, Clock(3.0), 2)
     assert f"{len(some.rejected) - 2} costlier not shown" in source
 
 

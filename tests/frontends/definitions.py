@@ -57,12 +57,12 @@ def _convolution(x: Array, filters: Array, step: int, border: int) -> Array:
     x = np.pad(x, ((0, 0), (border, border), (border, border), (0, 0)))
     rows = (x.shape[1] - height) // step + 1
     columns = (x.shape[2] - width) // step + 1
-    made = np.zeros((x.shape[0], rows, columns, filters.shape[3]))
+    result = np.zeros((x.shape[0], rows, columns, filters.shape[3]))
     for i in range(height):
         for j in range(width):
             seen = x[:, i : i + step * rows : step, j : j + step * columns : step]
-            made += seen[:, :rows, :columns] @ filters[i, j]
-    return made
+            result += seen[:, :rows, :columns] @ filters[i, j]
+    return result
 
 
 def _block(x: Array, *parameters: Array) -> Array:
@@ -70,15 +70,15 @@ def _block(x: Array, *parameters: Array) -> Array:
     y = x
     for layer in range(2):
         filters, weight, bias, mean, variance = parameters[5 * layer : 5 * layer + 5]
-        made = _convolution(y, filters, 1, 1)
-        made = (made - mean) / np.sqrt(variance + 1e-5) * weight + bias
-        y = np.maximum(made + x * layer, 0)
+        result = _convolution(y, filters, 1, 1)
+        result = (result - mean) / np.sqrt(variance + 1e-5) * weight + bias
+        y = np.maximum(result + x * layer, 0)
     return y
 
 
 def _stem(x: Array, filters: Array, bias: Array) -> Array:
-    made = _convolution(x.transpose(0, 2, 3, 1), filters.transpose(2, 3, 1, 0), 2, 3)
-    return np.maximum(made + bias, 0).transpose(0, 3, 1, 2)
+    result = _convolution(x.transpose(0, 2, 3, 1), filters.transpose(2, 3, 1, 0), 2, 3)
+    return np.maximum(result + bias, 0).transpose(0, 3, 1, 2)
 
 
 def _batched_dot(x: Array, y: Array) -> Array:

@@ -73,16 +73,16 @@ ARGUMENT = convolution("", ", %w: tensor<5x4x3x3xf32>")
 @pytest.mark.parametrize("is_constant", [True, False], ids=["constants", "weights"])
 def test_filters_are_turned_beforehand(is_constant: bool) -> None:
     if is_constant:
-        model, given = morello.from_mlir(CONSTANT), (IMAGE,)
+        model, inputs = morello.from_mlir(CONSTANT), (IMAGE,)
     else:
-        model, given = trusted_model(ARGUMENT, weights=[1]), (IMAGE, FILTERS)
-    np.testing.assert_allclose(model.evaluate(*given), wanted(), rtol=1e-4, atol=1e-4)
+        model, inputs = trusted_model(ARGUMENT, weights=[1]), (IMAGE, FILTERS)
+    np.testing.assert_allclose(model.evaluate(*inputs), wanted(), rtol=1e-4, atol=1e-4)
     assert [part.is_laid_out for part in model.parts] == [False, True, False]
     spec = model.specs()[1]
     assert spec.startswith("compose:8x7x5x3x3x4:")  # x taps x channels
     assert "relu(v0)" in spec
     compiled = model.compile(target="avx2", threads=1)
-    np.testing.assert_allclose(compiled(*given), wanted(), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(compiled(*inputs), wanted(), rtol=1e-4, atol=1e-4)
 
 
 def test_the_maximum_is_taken_of_each_tile_of_sums() -> None:

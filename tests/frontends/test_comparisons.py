@@ -70,9 +70,9 @@ def test_predicates_are_those_of_llvm(other: str) -> None:
     assert not model.fallback
     right = B if other == "%b" else np.full_like(A, 2)
     results = model.evaluate(A, B)
-    for predicate, found in zip(EVERY, results, strict=True):
+    for predicate, result in zip(EVERY, results, strict=True):
         wanted = np.where(truth(predicate, A, right), 1, 2)
-        np.testing.assert_array_equal(found, wanted, err_msg=predicate)
+        np.testing.assert_array_equal(result, wanted, err_msg=predicate)
 
 
 DIVISIONS: dict[str, Callable[[Array, int], Array]] = {

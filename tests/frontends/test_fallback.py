@@ -228,8 +228,8 @@ def test_the_place_of_nan_is_the_first_or_the_last_as_that_of_others(
     )
     nan = np.nan
     rows = [[1, nan, 3, nan, 0], [nan, nan, 1, 9, -9], [2, 7, 7, -4, -4]]
-    found = read(text).evaluate(np.array(rows, np.float32))
-    assert found.tolist() == wanted
+    places = read(text).evaluate(np.array(rows, np.float32))
+    assert places.tolist() == wanted
 
 
 TURNED = """
@@ -365,10 +365,10 @@ return %y : tensor<4xf32>
 }}"""
     with pytest.raises(ModelError) as caught:
         read(text)
-    found = next(r for r in caught.value.refusals if r.op == name)
-    assert found.place.startswith("mine.mlir:4:")
-    assert reason in found.reason
-    assert found.remedy
+    refusal = next(r for r in caught.value.refusals if r.op == name)
+    assert refusal.place.startswith("mine.mlir:4:")
+    assert reason in refusal.reason
+    assert refusal.remedy
 
 
 def test_integers_that_are_returned_twice_are_two_arrays() -> None:
@@ -379,8 +379,8 @@ def test_integers_that_are_returned_twice_are_two_arrays() -> None:
         fallback=True,
     )
     places = np.array([3, 1, 2], np.int32)
-    for found in model.compile(threads=1)(places):
-        np.testing.assert_array_equal(found, places)
+    for result in model.compile(threads=1)(places):
+        np.testing.assert_array_equal(result, places)
 
 
 def test_quotients_by_way_of_f64_round_as_f64_does() -> None:

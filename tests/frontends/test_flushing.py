@@ -45,8 +45,8 @@ def test_a_product_of_bf16_and_its_epilogue_flush_where_they_may() -> None:
     )
     c = np.ones((4, 6), np.float32)
     wanted = x.astype(np.float32) @ w.astype(np.float32) + 1
-    for own in (model, exact):
-        np.testing.assert_array_equal(own.evaluate(x, w, c), wanted)
+    for one in (model, exact):
+        np.testing.assert_array_equal(one.evaluate(x, w, c), wanted)
 
 
 def test_products_of_f32_stay_as_they_are() -> None:

@@ -46,11 +46,11 @@ def arguments(name: str, seed: int = 0) -> list[Array]:
     return drawn(name, [p.shape for p in inputs], seed)
 
 
-def assert_as_defined(name: str, found: Array, arrays: list[Array]) -> None:
+def assert_as_defined(name: str, result: Array, arrays: list[Array]) -> None:
     wanted = DEFINITIONS[name](*(a.astype(np.float64) for a in arrays))
-    assert found.dtype == np.float32
-    assert found.shape == wanted.shape
-    np.testing.assert_allclose(found, wanted, rtol=RTOL, atol=ATOL)
+    assert result.dtype == np.float32
+    assert result.shape == wanted.shape
+    np.testing.assert_allclose(result, wanted, rtol=RTOL, atol=ATOL)
 
 
 def test_every_program_has_a_definition() -> None:
@@ -62,9 +62,9 @@ def test_every_program_has_a_definition() -> None:
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_parts_define_the_program(name: str) -> None:
     arrays = arguments(name)
-    found = model_of(name).evaluate(*arrays)
-    assert isinstance(found, np.ndarray)
-    assert_as_defined(name, found, arrays)
+    results = model_of(name).evaluate(*arrays)
+    assert isinstance(results, np.ndarray)
+    assert_as_defined(name, results, arrays)
 
 
 @pytest.mark.sampled(10)

@@ -38,7 +38,7 @@ OTHERS = {"copysign", "exp2"}
 """Functions that `jax.numpy` computes by bits of integers, or less exactly by `exp`."""
 
 
-def given(row: ElementFunction) -> tuple[Array, ...]:
+def arguments_of(row: ElementFunction) -> tuple[Array, ...]:
     """The arguments that a function is computed of."""
     return {1: (NUMBERS,), 2: PAIRS, 3: (*PAIRS, PAIRS[1])}[row.count]
 
@@ -55,7 +55,7 @@ def check(names: Named, results: tuple[Array, ...]) -> None:
     for (key, name), array in zip(names, results, strict=True):
         row = ROWS[key]
         with np.errstate(all="ignore"):
-            wanted = row.exact(*(a.astype(np.float64) for a in given(row)))
+            wanted = row.exact(*(a.astype(np.float64) for a in arguments_of(row)))
             nearest = wanted.astype(np.float32)
             size = np.where(np.isfinite(nearest), np.abs(wanted), 0)
             bound = (1.5 * row.ulps * 2**-23 + row.relative) * size + row.least
@@ -65,7 +65,9 @@ def check(names: Named, results: tuple[Array, ...]) -> None:
             same &= (nearest != 0) | (np.signbit(array) == np.signbit(nearest))
             off = np.where((nearest == 0) & (array == 0), INF, off)
         wrong = np.flatnonzero(~same & ~(off <= bound))
-        shown = [(*(a[i] for a in given(row)), array[i], wanted[i]) for i in wrong]
+        shown = [
+            (*(a[i] for a in arguments_of(row)), array[i], wanted[i]) for i in wrong
+        ]
         errors += [f"{key} as {name}: {shown[:3]}"] if shown else []
     assert not errors, "\n".join(errors)
 
@@ -139,7 +141,7 @@ def test_operators_of_onnx() -> None:
         dtype = onnx.TensorProto.FLOAT  # also of truths
         nodes.append(node(name, inputs, [f"v{place}"]))
         nodes.append(node("Cast", [f"v{place}"], [result], to=dtype))
-        results[result] = (len(given(row)[0]),)
+        results[result] = (len(arguments_of(row)[0]),)
     arrays = zip("nab", (NUMBERS, *PAIRS), strict=True)
     proto = model(nodes, {name: (len(array),) for name, array in arrays}, results)
     check(names, evaluated(morello.from_onnx(proto.SerializeToString())))
@@ -156,8 +158,8 @@ def test_ops_of_aten() -> None:
     def function(n: Any, a: Any, b: Any) -> list[Any]:
         arguments = ((n,) if ROWS[key].count == 1 else (a, b) for key, _ in names)
         return [
-            op(*own).to(torch.float32)
-            for op, own in zip(resolved, arguments, strict=True)
+            op(*operands).to(torch.float32)
+            for op, operands in zip(resolved, arguments, strict=True)
         ]
 
     tensors = [torch.from_numpy(array) for array in (NUMBERS, *PAIRS)]
@@ -170,7 +172,9 @@ def test_ops_of_aten() -> None:
 def _of_numpy(functions: list[Any], names: Named) -> Callable[..., Any]:
     def function(n: Any, a: Any, b: Any) -> tuple[Any, ...]:
         arguments = ((n,) if ROWS[key].count == 1 else (a, b) for key, _ in names)
-        results = (f(*own) for f, own in zip(functions, arguments, strict=True))
+        results = (
+            f(*operands) for f, operands in zip(functions, arguments, strict=True)
+        )
         return tuple(result.astype(np.float32) for result in results)
 
     return function

@@ -52,8 +52,8 @@ def test_it_is_bound_called_by_names_and_pickled(kernel: morello.Kernel) -> None
     out = np.zeros((3, 5), np.float32)
     bound = kernel.bind(X, V, out)
     again = pickle.loads(pickle.dumps(kernel))
-    for made in (bound(), again(x=X, v=V), again(X, v=V, out=out)):
-        np.testing.assert_array_equal(made, X @ W @ V)
+    for result in (bound(), again(x=X, v=V), again(X, v=V, out=out)):
+        np.testing.assert_array_equal(result, X @ W @ V)
     with pytest.raises(ArgumentError, match="'v'"):
         kernel(X, V.T)
 

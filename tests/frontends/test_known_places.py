@@ -23,13 +23,13 @@ def linalg(body: str, shape: str, read: str = "") -> str:
     """An element for each index of a shape of rank 2, as `%v`."""
     kind = f"tensor<{shape}xf32>"
     same = "affine_map<(d0, d1) -> (d0, d1)>"
-    given = "ins(%x : tensor<4x6xf32>)" if read else ""
+    inputs = "ins(%x : tensor<4x6xf32>)" if read else ""
     maps = f"[{same}, {same}]" if read else f"[{same}]"
     argument = "%in: f32, " if read else ""
     return f"""func.func @f(%x: tensor<4x6xf32>) -> {kind} {{
   %e = tensor.empty() : {kind}
   %r = linalg.generic {{indexing_maps = {maps},
-      iterator_types = ["parallel", "parallel"]}} {given} outs(%e : {kind}) {{
+      iterator_types = ["parallel", "parallel"]}} {inputs} outs(%e : {kind}) {{
   ^bb0({argument}%out: f32):
     %i = linalg.index 0 : index
     %j = linalg.index 1 : index
@@ -202,7 +202,7 @@ def test_a_tensor_that_a_body_makes_is_refused() -> None:
 def test_tensors_that_no_graph_reads_are_read_backwards_and_joined() -> None:
     kinds = {"ui8": np.uint8, "i16": np.int16, "i64": np.int64, "f64": np.float64}
     names = {kind: f"%{kind}" for kind in kinds}
-    given = ", ".join(f"{name}: tensor<2x3x{kind}>" for kind, name in names.items())
+    arguments = ", ".join(f"{name}: tensor<2x3x{kind}>" for kind, name in names.items())
     body = "".join(
         f"""  %r{kind} = stablehlo.reverse {name}, dims = [1] : tensor<2x3x{kind}>
   %n{kind} = stablehlo.slice {name} [0:0, 0:3]
@@ -215,7 +215,7 @@ def test_tensors_that_no_graph_reads_are_read_backwards_and_joined() -> None:
     )
     results = ", ".join(f"tensor<4x3x{kind}>" for kind in kinds)
     values = ", ".join(f"%j{kind}" for kind in kinds)
-    text = f"func.func @f({given}) -> ({results}) {{\n{body}"
+    text = f"func.func @f({arguments}) -> ({results}) {{\n{body}"
     kernel = morello.from_mlir(f"{text}  return {values} : {results}\n}}").compile()
     arrays = [np.arange(6, dtype=dtype).reshape(2, 3) for dtype in kinds.values()]
     for array, result in zip(arrays, kernel(*arrays), strict=True):

@@ -95,9 +95,9 @@ def test_linear_work_is_compiled_unasked(case: str) -> None:
     model = morello.from_mlir(text)
     assert model.fallback
     assert "fallback: " in str(model)
-    made = model.compile()(X, PLACES)
-    assert made.dtype == wanted.dtype
-    np.testing.assert_array_equal(made, wanted)
+    result = model.compile()(X, PLACES)
+    assert result.dtype == wanted.dtype
+    np.testing.assert_array_equal(result, wanted)
 
 
 def scan(body: str, inclusive: bool) -> str:
@@ -139,8 +139,8 @@ def test_cumulative_sums_along_each_axis_of_few_and_many_rows(
     )
     text = text.replace(KEPT, kind).replace("tensor<2xf32>", row)
     x = np.random.default_rng(5).standard_normal(shape, np.float32)
-    found = morello.from_mlir(text).evaluate(x)
-    np.testing.assert_array_equal(found, np.cumsum(x, axis=axis))
+    sums = morello.from_mlir(text).evaluate(x)
+    np.testing.assert_array_equal(sums, np.cumsum(x, axis=axis))
 
 
 def test_cumulative_sums_without_the_last_element_are_refused() -> None:

@@ -21,17 +21,17 @@ def test_small_models_are_as_listed_and_right() -> None:
     for name in listing.MODELS:
         proto, model = listing.read(name)
         models[name] = model
-        given = {
+        inputs = {
             p.name: rng.integers(0, 255, p.shape).astype(p.dtype)
             if p.dtype == np.uint8
             else rng.standard_normal(p.shape).astype(p.dtype)
             for p in model.parameters
             if not p.is_output
         }
-        wanted = ReferenceEvaluator(proto).run(None, given)
-        made = model.evaluate(*given.values())
+        wanted = ReferenceEvaluator(proto).run(None, inputs)
+        results = model.evaluate(*inputs.values())
         for result, right in zip(
-            made if isinstance(made, tuple) else (made,), wanted, strict=True
+            results if isinstance(results, tuple) else (results,), wanted, strict=True
         ):
             assert result.dtype == right.dtype, name
             np.testing.assert_allclose(result, right, 1e-5, 1e-6, err_msg=name)

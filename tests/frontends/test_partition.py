@@ -39,7 +39,7 @@ def drawn(rng: random.Random) -> tuple[Graph, set[int], dict[Candidate, float]]:
     """A random DAG, its results, and prices of some groups of its nodes."""
     count = rng.randint(2, 6)
     reads = {n: {r for r in range(n) if rng.random() < 0.5} for n in range(count)}
-    read = {r for own in reads.values() for r in own}
+    read = {r for of_node in reads.values() for r in of_node}
     results = {n for n in reads if n not in read or rng.random() < 0.2}
     prices = {Candidate(frozenset({n})): float(rng.randint(1, 9)) for n in reads}
     for _ in range(rng.randint(1, 9)):
@@ -104,8 +104,8 @@ def test_every_partition_computes_the_same() -> None:
             steps = grouping.steps(chosen)
             seen.add(tuple(chosen))
             other = Model(model.tensors, steps, model.preparation)
-            for own, want in zip(other.evaluate(*arrays), wanted, strict=True):
-                np.testing.assert_allclose(own, want, rtol=1e-6)
+            for result, want in zip(other.evaluate(*arrays), wanted, strict=True):
+                np.testing.assert_allclose(result, want, rtol=1e-6)
     assert len(seen) > 2
 
 
@@ -127,14 +127,14 @@ def test_a_model_of_the_least_cost_is_right() -> None:
     kernel = model.compile(partition="cost", threads=1, db="none")
     rng = np.random.default_rng(1)
     arrays = [rng.standard_normal(s, np.float32) for s in [(5, 24), (24, 16)]]
-    for own, want in zip(kernel(*arrays), model.evaluate(*arrays), strict=True):
-        np.testing.assert_allclose(own, want, rtol=1e-4, atol=1e-5)
+    for result, want in zip(kernel(*arrays), model.evaluate(*arrays), strict=True):
+        np.testing.assert_allclose(result, want, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("given", ["costs", None])
-def test_another_choice_is_refused(given: Any) -> None:
+@pytest.mark.parametrize("partition", ["costs", None])
+def test_another_choice_is_refused(partition: Any) -> None:
     with pytest.raises(CompileError, match=r"'partition' is .*rule, cost"):
-        morello.from_mlir(PROGRAM).compile(partition=given)
+        morello.from_mlir(PROGRAM).compile(partition=partition)
 
 
 LAYERS = """

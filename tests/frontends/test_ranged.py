@@ -55,13 +55,16 @@ def test_every_size_is_right_and_touches_nothing_else() -> None:
             x = numbers(rng, rows, 4)
             wanted = parts(block, x.shape, *WEIGHTS).evaluate(x, *weights)
             for side in ("start", "end"):
-                own = [
+                guarded = [
                     guarded_array(array, name, side)  # type: ignore[arg-type]
                     for array, name in ((x, "x"), (np.zeros_like(x), "out"))
                 ]
-                for made in (kernel(own[0], *weights, out=own[1]), copy(x, *weights)):
-                    np.testing.assert_allclose(made, wanted, rtol=1e-4, atol=1e-5)
-                for array in own:
+                for result in (
+                    kernel(guarded[0], *weights, out=guarded[1]),
+                    copy(x, *weights),
+                ):
+                    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+                for array in guarded:
                     check_canaries(array)
 
     check_in_child(run)
@@ -176,13 +179,13 @@ def test_a_size_inside_of_arguments_and_results(
             wanted = parts(function, at(size), (4, 4)).evaluate(values, w)
             assert isinstance(wanted, np.ndarray)
             for side in ("start", "end"):
-                own = [
+                guarded = [
                     guarded_array(array, name, side)  # type: ignore[arg-type]
                     for array, name in ((values, "x"), (np.zeros_like(wanted), "out"))
                 ]
-                kernel(own[0], w, out=own[1])
-                np.testing.assert_allclose(own[1], wanted, rtol=1e-4, atol=1e-5)
-                for array in own:
+                kernel(guarded[0], w, out=guarded[1])
+                np.testing.assert_allclose(guarded[1], wanted, rtol=1e-4, atol=1e-5)
+                for array in guarded:
                     check_canaries(array)
 
     check_in_child(run)

@@ -82,11 +82,11 @@ def refused(text: str) -> ModelError:
 )
 def test_a_refusal_has_op_place_and_way_on(text: str, op: str, line: int) -> None:
     error = refused(text)
-    found = next(r for r in error.refusals if r.op == op)
-    assert found.place.startswith(f"mine.mlir:{line}:")
-    assert found.reason
-    assert found.remedy
-    assert f"{found.place}: {op}: {found.reason}; {found.remedy}" in str(error)
+    refusal = next(r for r in error.refusals if r.op == op)
+    assert refusal.place.startswith(f"mine.mlir:{line}:")
+    assert refusal.reason
+    assert refusal.remedy
+    assert f"{refusal.place}: {op}: {refusal.reason}; {refusal.remedy}" in str(error)
 
 
 def test_all_are_listed_at_once() -> None:
@@ -145,12 +145,12 @@ def test_a_custom_call_that_is_sharded_is_refused_by_its_place() -> None:
 def test_constants_that_no_array_has_are_refused_by_their_place(
     kind: str, elements: str, said: str, fallback: bool
 ) -> None:
-    own = f"tensor<2x{kind}>"
+    type_ = f"tensor<2x{kind}>"
     with pytest.raises(ModelError, match="model:2:") as raised:
         morello.from_mlir(
-            f"func.func @f() -> {own} {{\n"
-            f"  %c = arith.constant {elements} : {own}\n"
-            f"  return %c : {own}\n}}\n"
+            f"func.func @f() -> {type_} {{\n"
+            f"  %c = arith.constant {elements} : {type_}\n"
+            f"  return %c : {type_}\n}}\n"
             '{-# dialect_resources: { builtin: { r: "0x010000000102" } } #-}',
             fallback=fallback,
         )

@@ -35,13 +35,13 @@ def numbers() -> Floats:
     ties = np.arange(-8, 8, dtype=np.float32) / 2
     near = [0.0, -0.0, -0.3, 65519.9, 65520, 1e-6, -1e-8, 3.39e38, 2.0**23 - 0.5]
     near += [1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-11, np.inf, -np.inf, np.nan, 0.5]
-    given = np.concatenate([wide, ties, np.asarray(near, np.float32)])
-    return given.astype(np.float32)
+    values = np.concatenate([wide, ties, np.asarray(near, np.float32)])
+    return values.astype(np.float32)
 
 
-def same(found: Floats, wanted: Floats) -> bool:
-    bits = found.view(np.int32) == wanted.astype(np.float32).view(np.int32)
-    return bool(np.all(bits | (np.isnan(found) & np.isnan(wanted))))
+def same(result: Floats, wanted: Floats) -> bool:
+    bits = result.view(np.int32) == wanted.astype(np.float32).view(np.int32)
+    return bool(np.all(bits | (np.isnan(result) & np.isnan(wanted))))
 
 
 def _away_from_zero(x: Floats) -> Floats:
@@ -71,11 +71,11 @@ def _there_and_back(name: str) -> str:
 )
 def test_a_body_rounds(line: str, function: Callable[[Floats], Floats]) -> None:
     model = morello.from_mlir(BODY.format(line))
-    given = numbers()
+    values = numbers()
     with np.errstate(all="ignore"):
-        wanted = function(given).astype(np.float32)
-        assert same(model.evaluate(given), wanted)
-    assert same(model.compile(threads=1)(given), wanted)
+        wanted = function(values).astype(np.float32)
+        assert same(model.evaluate(values), wanted)
+    assert same(model.compile(threads=1)(values), wanted)
 
 
 CAST = """
@@ -94,12 +94,12 @@ NARROW = pytest.mark.parametrize("dtype", [d for d in Dtype if d.computes_in], i
 @NARROW
 def test_a_tensor_that_is_cast_and_cast_back_is_rounded(dtype: Dtype) -> None:
     model = morello.from_mlir(CAST.replace("bf16", str(dtype)))
-    given = np.linspace(1, 2, COUNT, dtype=np.float32)
-    narrow = given.astype(dtype.numpy)
-    lost, found = model.compile(threads=1)(given)
+    x = np.linspace(1, 2, COUNT, dtype=np.float32)
+    narrow = x.astype(dtype.numpy)
+    lost, rounded = model.compile(threads=1)(x)
     assert lost.any()
-    assert np.array_equal(lost, given - narrow.astype(np.float32))
-    assert np.array_equal(found, narrow)
+    assert np.array_equal(lost, x - narrow.astype(np.float32))
+    assert np.array_equal(rounded, narrow)
 
 
 PRODUCT = """
@@ -136,8 +136,8 @@ def test_numbers_of_a_program_are_rounded() -> None:
         "%c = arith.constant 1.001 : f32\n    %n = arith.truncf %c : f32 to bf16\n    "
         "%w = arith.extf %n : bf16 to f32\n    %r = arith.mulf %a, %w : f32"
     )
-    given = np.linspace(1, 2, COUNT, dtype=np.float32)
-    assert np.array_equal(morello.from_mlir(BODY.format(line)).evaluate(given), given)
+    x = np.linspace(1, 2, COUNT, dtype=np.float32)
+    assert np.array_equal(morello.from_mlir(BODY.format(line)).evaluate(x), x)
 
 
 @pytest.mark.parametrize(
@@ -146,22 +146,22 @@ def test_numbers_of_a_program_are_rounded() -> None:
 def test_a_reduced_precision_is_that_of_a_narrow_float(form: str, dtype: Dtype) -> None:
     text = CAST.replace("(tensor<96xf32>, tensor<96xbf16>) {", "tensor<96xf32> {")
     lines = text.strip().splitlines()
-    made = f"%y = stablehlo.reduce_precision %x, format = {form} : tensor<96xf32>"
-    text = "\n".join([lines[0], made, "return %y : tensor<96xf32>", "}"])
-    given = numbers()
+    op = f"%y = stablehlo.reduce_precision %x, format = {form} : tensor<96xf32>"
+    text = "\n".join([lines[0], op, "return %y : tensor<96xf32>", "}"])
+    x = numbers()
     with np.errstate(over="ignore"):
-        wanted = given.astype(dtype.numpy).astype(np.float32)
-    assert same(morello.from_mlir(text).evaluate(given), wanted)
+        wanted = x.astype(dtype.numpy).astype(np.float32)
+    assert same(morello.from_mlir(text).evaluate(x), wanted)
 
 
 def test_signs_of_zeros_and_infinities() -> None:
     text = "func.func @f(%x: tensor<6xf32>) -> tensor<6xf32> {\n"
     text += "  %y = stablehlo.sign %x : tensor<6xf32>\n  return %y : tensor<6xf32>\n}"
-    given = np.array([np.inf, -np.inf, 0.0, -0.0, np.nan, -3], np.float32)
+    x = np.array([np.inf, -np.inf, 0.0, -0.0, np.nan, -3], np.float32)
     wanted = np.array([1, -1, 0.0, -0.0, np.nan, -1], np.float32)
     model = morello.from_mlir(text)
-    assert same(model.evaluate(given), wanted)
-    assert same(model.compile(threads=1)(given), wanted)
+    assert same(model.evaluate(x), wanted)
+    assert same(model.compile(threads=1)(x), wanted)
 
 
 def test_softmax_of_linalg_is_one_part() -> None:

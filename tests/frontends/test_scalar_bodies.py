@@ -64,5 +64,5 @@ def test_comparisons_with_nan(is_known: bool) -> None:
             "%n = arith.constant 0x7FC00000 : f32\n%one = arith.constant 1.0 : f32\n"
             f"%t = arith.cmpf {predicate}, {one}, %n : f32{AS_NUMBER}"
         )
-        found = computed(body)
-        assert found.tolist() == [float(wanted)] * 6, predicate
+        result = computed(body)
+        assert result.tolist() == [float(wanted)] * 6, predicate

@@ -24,13 +24,15 @@ func.func @layers(%x: tensor<6x32xf32>, %w: tensor<32x48xf32>, %v: tensor<48x8xf
 
 @pytest.mark.quick
 def test_a_shipped_file_of_programs_has_all_that_a_model_needs(tmp_path: Path) -> None:
-    found, shipped = (tmp_path / f"{name}.db" for name in ("found", "shipped"))
+    searched, shipped = (tmp_path / f"{name}.db" for name in ("found", "shipped"))
     rng = np.random.default_rng(0)
     shapes = (6, 32), (32, 48), (48, 8)
     x, w, v = (rng.integers(-4, 5, s).astype(np.float32) for s in shapes)
-    first = trusted_model(LAYERS).compile(target="avx2", threads=1, db=found)
-    assert main(["db", "export", str(shipped), "--programs", "--db", str(found)]) == 0
-    assert any(Database(found).rows())
+    first = trusted_model(LAYERS).compile(target="avx2", threads=1, db=searched)
+    assert (
+        main(["db", "export", str(shipped), "--programs", "--db", str(searched)]) == 0
+    )
+    assert any(Database(searched).rows())
     again = trusted_model(LAYERS).compile(target="avx2", threads=1, db=shipped)
     assert not any(Database(shipped).rows()), "something was searched"
     assert not Database(shipped).searches()

@@ -45,17 +45,17 @@ def by_onnx(names: Sequence[str]) -> Model:
             node(op[0], op[1:], [f"{name}.out"]),
             node("Cast", [f"{name}.in"], [f"{name}.cast"], to=1),
         ]
-    given = {f"{name}.in": np.zeros(4, name) for name in names}
+    inputs = {f"{name}.in": np.zeros(4, name) for name in names}
     results = {f"{name}.out": np.zeros(4, name) for name in names}
-    made = model(nodes, given, results | {f"{name}.cast": (4,) for name in names})
-    return morello.from_onnx(made.SerializeToString(), fallback=True)
+    proto = model(nodes, inputs, results | {f"{name}.cast": (4,) for name in names})
+    return morello.from_onnx(proto.SerializeToString(), fallback=True)
 
 
 def by_stablehlo(names: Sequence[str]) -> Model:
     return from_text(
         names,
-        "  %{name}.out = stablehlo.maximum %{name}.in, %{name}.in : {own}\n"
-        "  %{name}.cast = stablehlo.convert %{name}.in : ({own}) -> tensor<4xf32>\n",
+        "  %{name}.out = stablehlo.maximum %{name}.in, %{name}.in : {type}\n"
+        "  %{name}.cast = stablehlo.convert %{name}.in : ({type}) -> tensor<4xf32>\n",
         ["{name}.out", "{name}.cast"],
     )
 
@@ -68,8 +68,10 @@ def by_linalg(names: Sequence[str]) -> Model:
 def from_text(names: Sequence[str], ops: str, returned: list[str]) -> Model:
     types = {name: f"tensor<4x{MLIR[name]}>" for name in names}
     arguments = ", ".join(f"%{name}.in: {kind}" for name, kind in types.items())
-    lines = "".join(ops.format(name=name, own=kind) for name, kind in types.items())
-    values = [f"%{own.format(name=name)}" for own in returned for name in names]
+    lines = "".join(ops.format(name=name, type=kind) for name, kind in types.items())
+    values = [
+        f"%{template.format(name=name)}" for template in returned for name in names
+    ]
     results = [*types.values()] + ["tensor<4xf32>"] * (len(values) - len(types))
     return morello.from_mlir(
         f"func.func @main({arguments}) -> ({', '.join(results)}) {{\n{lines}"
@@ -104,17 +106,17 @@ def test_the_source_program_says_names_dtypes_and_signs(front_end: str) -> None:
     read, wanted_name = FRONT_ENDS[front_end]
     names = [name for name in MLIR if front_end != "JAX" or not name.endswith("64")]
     model = read(names)
-    given = [parameter for parameter in model.parameters if not parameter.is_output]
-    assert [parameter.name for parameter in given] == [
+    inputs = [parameter for parameter in model.parameters if not parameter.is_output]
+    assert [parameter.name for parameter in inputs] == [
         wanted_name.format(name=name, place=place) for place, name in enumerate(names)
     ]
-    assert [parameter.dtype for parameter in given] == list(map(np.dtype, names))
+    assert [parameter.dtype for parameter in inputs] == list(map(np.dtype, names))
     values = [edges(name) for name in names]
     results = model.compile(threads=1)(*values)
     wanted = [*values, *(value.astype(np.float32) for value in values)]
-    for name, found, right in zip([*names, *names], results, wanted, strict=False):
-        assert found.dtype == right.dtype, name
-        np.testing.assert_array_equal(found, right, name)
+    for name, result, right in zip([*names, *names], results, wanted, strict=False):
+        assert result.dtype == right.dtype, name
+        np.testing.assert_array_equal(result, right, name)
 
 
 def test_results_of_onnx_have_their_names() -> None:
@@ -127,8 +129,8 @@ def test_results_of_onnx_have_their_names() -> None:
         node("Exp", ["constant0"], ["y/exp:0"]),
     ]
     results, table = {"out": (3,), "y/exp:0": (3,)}, np.array([1, 2, 4], np.float32)
-    made = model(nodes, {"constant0": (3,)}, results, {"table": table})
-    read = morello.from_onnx(made.SerializeToString())
+    proto = model(nodes, {"constant0": (3,)}, results, {"table": table})
+    read = morello.from_onnx(proto.SerializeToString())
     names = ["constant0_", "out_", "y/exp:0"]
     assert [parameter.name for parameter in read.parameters] == names
     x = np.array([0, -1, 2], np.float32)

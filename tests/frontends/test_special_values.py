@@ -76,8 +76,8 @@ def is_denormal(array: Array) -> Array:
 
 def wrong(
     functions: Functions,
-    given: tuple[Array, ...],
-    found: Any,
+    inputs: tuple[Array, ...],
+    results: Any,
     wanted: Any,
     *,
     denormal: bool = True,
@@ -87,7 +87,7 @@ def wrong(
     Args:
         denormal: whether the framework has denormal numbers; XLA takes them for 0.
     """
-    for name, one, other in zip(functions, found, wanted, strict=True):
+    for name, one, other in zip(functions, results, wanted, strict=True):
         one, other = np.asarray(one), np.asarray(other)
         if (one.shape, one.dtype) != (other.shape, other.dtype):
             yield f"{name}: {one.dtype}{one.shape}, not {other.dtype}{other.shape}"
@@ -97,11 +97,11 @@ def wrong(
         same = np.isclose(one, other, rtol=2e-5, atol=least, equal_nan=True)
         if other.dtype.kind == "f" and not name.startswith(SIGNLESS):
             same &= (np.signbit(one) == np.signbit(other)) | (other != 0)
-        if not denormal and other.shape == given[0].shape:
-            same |= np.logical_or.reduce([is_denormal(array) for array in given])
+        if not denormal and other.shape == inputs[0].shape:
+            same |= np.logical_or.reduce([is_denormal(array) for array in inputs])
         for place in np.argwhere(~same)[:2]:
             at = tuple(place)
-            values = [a[at] if one.shape == a.shape else a[at[0]] for a in given]
+            values = [a[at] if one.shape == a.shape else a[at[0]] for a in inputs]
             yield f"{name} of {values}: {one[at]}, not {other[at]}"
 
 
@@ -154,17 +154,17 @@ def jax_functions(jax: Any) -> dict[str, Functions]:
 @pytest.mark.parametrize("which", GIVEN)
 def test_of_jax(which: str) -> None:
     jax = pytest.importorskip("jax", reason="jax is not installed")
-    functions, given = jax_functions(jax)[which], GIVEN[which]
+    functions, inputs = jax_functions(jax)[which], GIVEN[which]
 
     def program(*arrays: Any) -> Any:
         return tuple(f(*arrays) for f in functions.values())
 
     program_of_jax = jax.jit(program)
-    text = program_of_jax.lower(*given).as_text()
+    text = program_of_jax.lower(*inputs).as_text()
     model = morello.from_mlir(text, fallback=True)
-    found = model.compile(threads=1, time_limit=0.2)(*given)
-    wanted = program_of_jax(*given)
-    assert not [*wrong(functions, given, found, wanted, denormal=False)]
+    results = model.compile(threads=1, time_limit=0.2)(*inputs)
+    wanted = program_of_jax(*inputs)
+    assert not [*wrong(functions, inputs, results, wanted, denormal=False)]
 
 
 def torch_functions(torch: Any) -> dict[str, Functions]:
@@ -224,18 +224,18 @@ def torch_functions(torch: Any) -> dict[str, Functions]:
 @pytest.mark.parametrize("which", GIVEN)
 def test_of_torch(which: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    functions, given = torch_functions(torch)[which], GIVEN[which]
+    functions, inputs = torch_functions(torch)[which], GIVEN[which]
 
     def program(*tensors: Any) -> Any:
         return tuple(f(*tensors) for f in functions.values())
 
-    tensors = [torch.from_numpy(array) for array in given]
+    tensors = [torch.from_numpy(array) for array in inputs]
     options = {"wait": True, "threads": 1, "time_limit": 0.2}
     torch._dynamo.reset()
     compiled = torch.compile(program, backend="morello", options=options)
     with torch.no_grad():
-        found, wanted = compiled(*tensors), program(*tensors)
-    assert not [*wrong(functions, given, found, wanted)]
+        results, wanted = compiled(*tensors), program(*tensors)
+    assert not [*wrong(functions, inputs, results, wanted)]
 
 
 NUMPY: dict[str, Functions] = {
@@ -261,10 +261,10 @@ NUMPY: dict[str, Functions] = {
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("which", "name"), [(w, n) for w in NUMPY for n in NUMPY[w]])
 def test_of_numpy(which: str, name: str) -> None:
-    function, given = NUMPY[which][name], GIVEN[which]
+    function, inputs = NUMPY[which][name], GIVEN[which]
     compiled = morello.jit(function, threads=1, time_limit=0.2)
-    found, wanted = compiled(*given), function(*given)
-    assert not [*wrong({name: function}, given, [found], [wanted])]
+    results, wanted = compiled(*inputs), function(*inputs)
+    assert not [*wrong({name: function}, inputs, [results], [wanted])]
 
 
 def test_pads_keep_the_sign_of_zero() -> None:

@@ -143,13 +143,13 @@ SLOW: dict[str, tuple[Function, tuple[Any, ...]]] = {
 }
 
 
-def check(function: Function, given: tuple[Any, ...], fallback: bool) -> None:
+def check(function: Function, arguments: tuple[Any, ...], fallback: bool) -> None:
     program = jax.jit(function)
-    model = morello.from_mlir(program.lower(*given).as_text(), fallback=fallback)
-    found = model.compile(threads=1, time_limit=0.2)(*given)
-    wanted = jax.tree.leaves(program(*given))
+    model = morello.from_mlir(program.lower(*arguments).as_text(), fallback=fallback)
+    results = model.compile(threads=1, time_limit=0.2)(*arguments)
+    wanted = jax.tree.leaves(program(*arguments))
     for one, other in zip(
-        found if isinstance(found, tuple) else (found,), wanted, strict=True
+        results if isinstance(results, tuple) else (results,), wanted, strict=True
     ):
         assert (one.dtype, one.shape) == (other.dtype, other.shape)
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
@@ -175,8 +175,8 @@ def test_what_takes_longer_needs_fallback(name: str) -> None:
     ],
 )
 def test_without_it_is_refused(name: str, reason: str) -> None:
-    function, given = SLOW[name]
-    text = jax.jit(function).lower(*given).as_text()
+    function, arguments = SLOW[name]
+    text = jax.jit(function).lower(*arguments).as_text()
     with pytest.raises(ModelError, match=rf"model:\d+:\d+: .*{reason}"):
         morello.from_mlir(text)
 

@@ -164,11 +164,11 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
 def test_a_structure_is_computed(name: str) -> None:
     text, wanted = PROGRAMS[name]
     model = morello.from_mlir(text)
-    for found in (
+    for result in (
         model.evaluate(X, Y),
         model.compile(threads=1, time_limit=0.5)(X, Y),
     ):
-        np.testing.assert_allclose(found, wanted(X, Y), rtol=2e-5, atol=1e-6)
+        np.testing.assert_allclose(result, wanted(X, Y), rtol=2e-5, atol=1e-6)
 
 
 @pytest.mark.sampled(2)
@@ -310,11 +310,11 @@ def test_what_is_joined_with_others_later_is_computed_in_its_place(
     values["r"] = values["c"] @ u
     model = morello.from_mlir(text)
     assert sum("copy(" in spec or "move:" in spec for spec in model.specs()) == copies
-    for found in (
+    for arrays in (
         model.evaluate(X, Y),
         model.compile(threads=1, time_limit=0.5)(X, Y),
     ):
-        for name, array in zip(results, found, strict=True):
+        for name, array in zip(results, arrays, strict=True):
             np.testing.assert_allclose(array, values[name], rtol=1e-5, atol=1e-5)
 
 
@@ -382,10 +382,10 @@ def test_a_value_that_is_returned_twice_is_two_arrays(
         f"func.func @f(%x: tensor<3x4xf32>) -> ({types}) {{\n"
         f"{body}return {returned} : {types}\n}}"
     )
-    found = model.compile()(X)
-    for other, array in zip(wanted, found, strict=True):
+    arrays = model.compile()(X)
+    for other, array in zip(wanted, arrays, strict=True):
         np.testing.assert_allclose(array, other, rtol=1e-5)
-    assert not any(np.shares_memory(found[0], array) for array in found[1:])
+    assert not any(np.shares_memory(arrays[0], array) for array in arrays[1:])
 
 
 SQUARE = np.arange(96, dtype=np.float32).reshape(4, 4, 6)
@@ -494,11 +494,11 @@ def test_a_reduction_of_many_tensors_is_cut() -> None:
 return %r : tensor<3xf32>
 }}"""
     rng = np.random.default_rng(3)
-    given = rng.standard_normal((7, 3, 4)).astype(np.float32)
+    arrays = rng.standard_normal((7, 3, 4)).astype(np.float32)
     model = morello.from_mlir(text)
     assert all(len(part.operands) <= 5 for part in model.parts)
-    result = model.compile(threads=1, time_limit=2)(*given)
-    wanted = (given.sum(0) * given[0]).sum(1)
+    result = model.compile(threads=1, time_limit=2)(*arrays)
+    wanted = (arrays.sum(0) * arrays[0]).sum(1)
     np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
 

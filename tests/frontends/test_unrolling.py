@@ -25,9 +25,9 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {{
     ("bounds", "trips"), [((0, 3, 1), 3), ((2, 9, 3), 3), ((4, 4, 1), 0)]
 )
 def test_a_loop_of_scf_is_written_out(bounds: tuple[int, ...], trips: int) -> None:
-    given = np.arange(4, dtype=np.float32)
-    result = morello.from_mlir(FOR.format(*bounds)).evaluate(given)
-    assert np.array_equal(result, given * (trips + 1))
+    x = np.arange(4, dtype=np.float32)
+    result = morello.from_mlir(FOR.format(*bounds)).evaluate(x)
+    assert np.array_equal(result, x * (trips + 1))
 
 
 WHILE = """
@@ -35,7 +35,7 @@ func.func @f(%x: tensor<4xf32>, %rows: tensor<6x4xf32>)
     -> (tensor<4xf32>, tensor<6x4xf32>) {{
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %none = stablehlo.constant dense<0.0> : tensor<6x4xf32>
-  %r:3 = stablehlo.while(%i = %zero, %a = %x, %made = %none)
+  %r:3 = stablehlo.while(%i = %zero, %a = %x, %sums = %none)
       : tensor<i32>, tensor<4xf32>, tensor<6x4xf32>
   cond {{
     {}
@@ -47,7 +47,7 @@ func.func @f(%x: tensor<4xf32>, %rows: tensor<6x4xf32>)
     %flat = stablehlo.reshape %row : (tensor<1x4xf32>) -> tensor<4xf32>
     %sum = func.call @sum(%a, %flat) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     %wide = stablehlo.reshape %sum : (tensor<4xf32>) -> tensor<1x4xf32>
-    %next = stablehlo.dynamic_update_slice %made, %wide, %i, %first
+    %next = stablehlo.dynamic_update_slice %sums, %wide, %i, %first
         : (tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>)
         -> tensor<6x4xf32>
     %one = stablehlo.constant dense<1> : tensor<i32>
@@ -77,9 +77,9 @@ def test_a_scan_is_written_out() -> None:
     model = morello.from_mlir(WHILE.format(BELOW.format(6)))
     rng = np.random.default_rng(0)
     x, rows = (rng.standard_normal(s, np.float32) for s in ((4,), (6, 4)))
-    last, made = model.compile(threads=1, time_limit=1)(x, rows)
+    last, sums = model.compile(threads=1, time_limit=1)(x, rows)
     wanted = np.add.accumulate(np.concatenate([x[None], rows]), axis=0)[1:]
-    assert np.array_equal(made, wanted)
+    assert np.array_equal(sums, wanted)
     assert np.array_equal(last, wanted[-1])
 
 
@@ -104,8 +104,8 @@ def test_a_bound_that_many_ops_compute_is_known() -> None:
     lines += [f"%v{i + 1} = arith.addi %v{i}, %v{i} : index" for i in range(3000)]
     text = FOR.format(0, 1, 1).replace("to %high", "to %v3000")
     text = text.replace("%low =", "\n".join(lines) + "\n%low =")
-    given = np.arange(4, dtype=np.float32)
-    assert np.array_equal(morello.from_mlir(text).evaluate(given), given)
+    x = np.arange(4, dtype=np.float32)
+    assert np.array_equal(morello.from_mlir(text).evaluate(x), x)
 
 
 CHOICE = """

@@ -120,8 +120,8 @@ def test_each_window_is_that_of_the_definition(
     }}
     """
     model = morello.from_mlir(text, fallback=True)
-    found = model.evaluate(image_, filters_)
-    np.testing.assert_array_equal(found, result_)
+    computed = model.evaluate(image_, filters_)
+    np.testing.assert_array_equal(computed, result_)
     assert math.prod(result_.shape) > 0
 
 

@@ -96,8 +96,8 @@ def facts(graph: Graph) -> Iterator[tuple[str, Any]]:
     again = accumulating(graph)
     for value in graph.node_values if again else ():
         yield f"settled {value}", settled(again, value)
-    found, seen = taps(graph), windows(graph)
-    yield "merged", found and merged(graph, found)
+    pair, seen = taps(graph), windows(graph)
+    yield "merged", pair and merged(graph, pair)
     yield "unfolded", seen and unfolded(graph, seen)
 
 

@@ -74,13 +74,13 @@ class _Maker:
             constant = Constant(self.rng.choice((-1.5, 0.0, 0.25, 3.0)))
             expression = Call("add", (expression, constant))
         used = {d for v in values for axis in self.axes[v] for d in axis.dims}
-        kept = [d for d in used if self.rng.random() < 0.6]
-        kept = kept or [*used]
-        self.rng.shuffle(kept)
-        reduced = tuple(sorted(used - {*kept}))
+        remaining = [d for d in used if self.rng.random() < 0.6]
+        remaining = remaining or [*used]
+        self.rng.shuffle(remaining)
+        reduced = tuple(sorted(used - {*remaining}))
         reduction = self.rng.choice([*NEUTRAL]) if reduced else MAP
-        self.nodes.append(Node((*kept,), reduction, expression, reduced))
-        self.axes.append(plain(*kept))
+        self.nodes.append(Node((*remaining,), reduction, expression, reduced))
+        self.axes.append(plain(*remaining))
 
 
 def _read(expression: Expression) -> set[int]:
@@ -110,8 +110,8 @@ def shuffled(rng: random.Random, graph: Graph) -> tuple[Graph, dict[int, int]]:
     inputs = rng.sample(range(len(graph.inputs)), len(graph.inputs))
     order = _topological(rng, graph)
     values = {old: new for new, old in enumerate((*inputs, *order))}
-    made = _rebuilt(graph, dict(enumerate(dims)), values, order)
-    return made, values
+    rebuilt = _rebuilt(graph, dict(enumerate(dims)), values, order)
+    return rebuilt, values
 
 
 def _topological(rng: random.Random, graph: Graph) -> list[int]:

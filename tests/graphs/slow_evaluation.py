@@ -25,8 +25,8 @@ def in_any_order(
         dims = (*node.axes, *node.reduced)
         mesh = _mesh(graph, node.expression, dims, sizes, values)
         if node.reduction != MAP:
-            kept = mesh.shape[: len(node.axes)]
-            terms = mesh.reshape(*kept, -1)
+            outer = mesh.shape[: len(node.axes)]
+            terms = mesh.reshape(*outer, -1)
             terms = rng.permuted(terms, axis=-1)
             mesh = _FUNCTION[node.reduction].accumulate(terms, axis=-1)[..., -1]
         values[value] = mesh.astype(np.float32)
@@ -50,8 +50,8 @@ def _mesh(
         around = [
             (max(axis.before, 0), max(axis.after, 0)) for axis in graph.axes(value)
         ]
-        found: Array = np.pad(values[value], around)[at]
-        return found
+        taken: Array = np.pad(values[value], around)[at]
+        return taken
 
     shape = tuple(sizes[d] for d in dims)
     return np.broadcast_to(computed(expression, ArrayElements(()), read), shape)

@@ -72,11 +72,11 @@ def test_kinds_with_all_dimensions_in_all_operands_collapse_what_is_not_tiled(
     assert first(impl, count) == actions
     assert "collapse" not in first(impl, count + 1)[count:]
     (program,) = build_programs([impl], [text])
-    given = spec.random(np.random.default_rng(0))
-    wanted = spec.evaluate(*given)
+    inputs = spec.random(np.random.default_rng(0))
+    wanted = spec.evaluate(*inputs)
     for side, byte in RUNS:
-        (found,) = run(program, given, side, byte)
-        assert found.tobytes() == np.broadcast_to(wanted, found.shape).tobytes()
+        (result,) = run(program, inputs, side, byte)
+        assert result.tobytes() == np.broadcast_to(wanted, result.shape).tobytes()
 
 
 def test_a_copy_into_another_order_costs_what_the_copy_of_rows_does() -> None:
@@ -107,22 +107,22 @@ def test_collapsed_and_dropped_graphs_compute_the_same() -> None:
     (expected,) = evaluate(graph, (3, 5, 4, 6), (x, w))
     part = collapsed(graph, 0, 1)
     sizes = tuple({1: 15, 2: 4, 3: 6}[dim] for dim in part.dims)
-    (found,) = evaluate(part.graph, sizes, (x.reshape(15, 6), w))
-    assert np.array_equal(found.reshape(3, 5, 4), expected)
+    (result,) = evaluate(part.graph, sizes, (x.reshape(15, 6), w))
+    assert np.array_equal(result.reshape(3, 5, 4), expected)
     one = dropped(graph, 0)
     assert one is not None
     sizes = tuple({1: 5, 2: 4, 3: 6}[dim] for dim in one.dims)
-    (found,) = evaluate(one.graph, sizes, (x[0], w))
-    assert np.array_equal(found, expected[0])
+    (result,) = evaluate(one.graph, sizes, (x[0], w))
+    assert np.array_equal(result, expected[0])
 
 
 def test_what_is_innermost_stays_where_there_may_be_gaps() -> None:
     text = "compose:4x1x6:f32:graph=y[m,n]=sum(b[k,n]*a[m,k])"
     assert not isinstance(Drop("d0").view(parse_spec(text, AVX2.limits).key), str)
     tile = parse_spec(f"{text}:x0=[0,1]/strided", AVX2.limits)
-    found = Drop("d0").view(tile.key)
-    assert isinstance(found, str)
-    assert "need not be" in found
+    view = Drop("d0").view(tile.key)
+    assert isinstance(view, str)
+    assert "need not be" in view
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_what_is_innermost_stays_where_there_may_be_gaps() -> None:
     ],
 )
 def test_what_can_go(text: str, dim: int, left: str | None) -> None:
-    found = dropped(canonical(parse_graph(text)).graph, dim)
-    assert (None if found is None else print_graph(found.graph)) == left
+    part = dropped(canonical(parse_graph(text)).graph, dim)
+    assert (None if part is None else print_graph(part.graph)) == left
 
 
 @pytest.mark.parametrize(("taps", "whole"), [(1, False), (2, True)])
@@ -146,8 +146,8 @@ def test_a_copy_of_what_is_not_all_read_does_not_collapse(
     """Steps of 2 over 6 places: one tap leaves out the last row and column."""
     text = f"conv:1x4x6x6x3x{taps}x{taps}:f32:stride=2"
     spec = parse_spec(text, AVX2.limits)
-    found = Pad("x1", Layout.parse("[1,2,0]")).padded(spec.key)
-    assert not isinstance(found, str)
-    assert found.copy.tensors[0].contiguous == whole
-    made = Collapse("d1", "d2").view(found.copy)
-    assert isinstance(made, str) != whole
+    padded = Pad("x1", Layout.parse("[1,2,0]")).padded(spec.key)
+    assert not isinstance(padded, str)
+    assert padded.copy.tensors[0].contiguous == whole
+    view = Collapse("d1", "d2").view(padded.copy)
+    assert isinstance(view, str) != whole

@@ -54,8 +54,8 @@ def taps_of(spec: Spec) -> Taps:
 
 
 def actions(impl: Impl) -> set[str]:
-    found = {impl.action.name}
-    return found.union(*(actions(branch.impl) for branch in impl.branches))
+    names = {impl.action.name}
+    return names.union(*(actions(branch.impl) for branch in impl.branches))
 
 
 @pytest.mark.sampled(6)
@@ -74,31 +74,31 @@ def test_what_follows_a_convolution_is_merged_with_it() -> None:
         "y[u,v,f]=relu(t+b[f])*r[u,v,f]"
     )
     spec = parse_spec(text, AVX2.limits)
-    found = Merge().view(spec.key)
-    assert isinstance(found, View)
+    view = Merge().view(spec.key)
+    assert isinstance(view, View)
     pair = taps_of(spec)
-    graph = found.key.kind.as_graph
+    graph = view.key.kind.as_graph
     assert graph is not None
     assert len(graph.nodes) == 2
     sizes = tuple(
         spec.sizes[pair.tap] * spec.sizes[pair.channel]
         if dim == pair.channel
         else spec.sizes[dim]
-        for dim in found.dims
+        for dim in view.dims
     )
-    given = dict(enumerate(spec.random(np.random.default_rng(0))))
-    expected = spec.kind.evaluate(spec.sizes, spec.dtypes, tuple(given.values()))
-    own = pair
-    images, weights = given[own.image], given[own.weights]
+    values = dict(enumerate(spec.random(np.random.default_rng(0))))
+    expected = spec.kind.evaluate(spec.sizes, spec.dtypes, tuple(values.values()))
+    convolution = pair
+    images, weights = values[convolution.image], values[convolution.weights]
     count, reach = (
-        spec.sizes[own.out_dim],
-        spec.sizes[own.tap] * spec.sizes[own.channel],
+        spec.sizes[convolution.out_dim],
+        spec.sizes[convolution.tap] * spec.sizes[convolution.channel],
     )
     down, along, each = images.strides
-    strides = (down, along * own.step, each)
-    given[own.image] = as_strided(images, (len(images), count, reach), strides)
-    given[own.weights] = weights.reshape(weights.shape[0], reach, -1)
-    arrays = [given[found.operands[v]] for v in range(len(graph.inputs))]
+    strides = (down, along * convolution.step, each)
+    values[convolution.image] = as_strided(images, (len(images), count, reach), strides)
+    values[convolution.weights] = weights.reshape(weights.shape[0], reach, -1)
+    arrays = [values[view.operands[v]] for v in range(len(graph.inputs))]
     results = evaluate(graph, sizes, arrays)
     np.testing.assert_allclose(results[0], expected[0], rtol=1e-5)
 
@@ -114,18 +114,18 @@ def test_sizes_of_a_convolution_are_those_of_its_product_whatever_follows() -> N
 def test_a_merged_convolution_computes_the_same(stride: int) -> None:
     text = f"conv:2x3x9x8x4x3x2:f32:stride={stride}:layout=nhwc"
     spec = parse_spec(text, AVX2.limits)
-    found = Merge().view(spec.key)
-    assert isinstance(found, View)
+    view = Merge().view(spec.key)
+    assert isinstance(view, View)
     pair = taps_of(spec)
     weights, images = spec.random(np.random.default_rng(0))
     (expected,) = spec.kind.evaluate(spec.sizes, spec.dtypes, (weights, images))
     count = spec.sizes[pair.out_dim]
     strides = np.array(images.strides) * (1, 1, stride, 1)
     pieces = as_strided(images, (2, 9, count, 2 * 3), strides)
-    graph = found.key.kind.as_graph
+    graph = view.key.kind.as_graph
     assert graph is not None
     sizes = tuple(
-        2 * 3 if dim == pair.channel else spec.sizes[dim] for dim in found.dims
+        2 * 3 if dim == pair.channel else spec.sizes[dim] for dim in view.dims
     )
     arrays = (weights.reshape(4, 3, 2 * 3), pieces)
     np.testing.assert_allclose(evaluate(graph, sizes, arrays)[0], expected, rtol=1e-5)
@@ -136,19 +136,19 @@ def test_a_merged_convolution_computes_the_same(stride: int) -> None:
 def test_an_unfolded_convolution_computes_the_same(text: str, groups: int) -> None:
     options = f":groups={groups}" if groups > 1 else ""
     spec = parse_spec(f"conv:{text}{options}", AVX2.limits)
-    found = unfolded_key(spec.key)
-    assert isinstance(found, Unfolded)
+    view = unfolded_key(spec.key)
+    assert isinstance(view, Unfolded)
     arrays = dict(enumerate(spec.random(np.random.default_rng(0))))
     (expected,) = spec.kind.evaluate(spec.sizes, spec.dtypes, tuple(arrays.values()))
-    image = arrays[found.windows.image]
-    shape = [spec.sizes[dim] for dim in found.windows.dims]
-    steps = [step * image.strides[axis] for _, axis, step in found.windows.places]
-    arrays[found.windows.image] = as_strided(image, shape, steps)
-    graph = found.body.kind.as_graph
+    image = arrays[view.windows.image]
+    shape = [spec.sizes[dim] for dim in view.windows.dims]
+    steps = [step * image.strides[axis] for _, axis, step in view.windows.places]
+    arrays[view.windows.image] = as_strided(image, shape, steps)
+    graph = view.body.kind.as_graph
     assert graph is not None
-    sizes = tuple(spec.sizes[dim] for dim in found.part.dims)
-    given = [arrays[value] for value in found.part.values[: len(arrays)]]
-    np.testing.assert_allclose(evaluate(graph, sizes, given)[0], expected, rtol=1e-5)
+    sizes = tuple(spec.sizes[dim] for dim in view.part.dims)
+    inputs = [arrays[value] for value in view.part.values[: len(arrays)]]
+    np.testing.assert_allclose(evaluate(graph, sizes, inputs)[0], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,9 @@ def test_columns_are_filters_where_images_are_read_in_steps(
 ) -> None:
     spec = parse_spec(text, AVX2.limits)
     assert spec.kind.as_graph is not None
-    found = squeezed(without_padding(spec.kind.as_graph))
-    assert found is not None
-    _, m, k, n = found.dims
+    squeezed_graph = squeezed(without_padding(spec.kind.as_graph))
+    assert squeezed_graph is not None
+    _, m, k, n = squeezed_graph.dims
     assert (spec.sizes[m], spec.sizes[k], spec.sizes[n]) == (rows, 3, columns)
 
 
@@ -182,9 +182,9 @@ def test_columns_are_filters_where_images_are_read_in_steps(
     ],
 )
 def test_what_is_not_merged(text: str, reason: str) -> None:
-    found = Merge().view(parse_spec(text, AVX2.limits).key)
-    assert isinstance(found, str)
-    assert reason in found
+    view = Merge().view(parse_spec(text, AVX2.limits).key)
+    assert isinstance(view, str)
+    assert reason in view
 
 
 @pytest.mark.parametrize(
@@ -197,9 +197,9 @@ def test_what_is_not_merged(text: str, reason: str) -> None:
     ],
 )
 def test_what_is_not_unfolded(text: str, reason: str) -> None:
-    found = unfolded_key(parse_spec(text, AVX2.limits).key)
-    assert isinstance(found, str)
-    assert reason in found
+    view = unfolded_key(parse_spec(text, AVX2.limits).key)
+    assert isinstance(view, str)
+    assert reason in view
 
 
 def test_an_axis_may_be_reached_in_part() -> None:

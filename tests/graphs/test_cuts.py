@@ -96,11 +96,11 @@ def test_a_product_and_what_comes_after_has_one_cut(name: str) -> None:
 )
 def test_what_one_pass_computes(text: str, reduced: str, late: str) -> None:
     graph, names = parse_named(text)
-    found = one_pass(graph)
-    assert found is not None
-    assert {n for n, d in names.dims.items() if d in found.reduced} == {*reduced}
-    assert {n for n, v in names.values.items() if v in found.late} == {*late}
-    maps = any(graph.is_map(v) for v in found.late)
+    values = one_pass(graph)
+    assert values is not None
+    assert {n for n, d in names.dims.items() if d in values.reduced} == {*reduced}
+    assert {n for n, v in names.values.items() if v in values.late} == {*late}
+    maps = any(graph.is_map(v) for v in values.late)
     assert len(cuts(canonical(graph).graph)) == maps
 
 
@@ -139,10 +139,10 @@ def _values(graph: Graph, sizes: tuple[int, ...], seed: int) -> Values:
 
 def _run(part: Part, sizes: tuple[int, ...], values: Values) -> Values:
     """The outputs of a part of a graph, by the values of the graph."""
-    own = tuple(sizes[dim] for dim in part.dims)
-    given = {v: values[at] for v, at in enumerate(part.values) if at in values}
-    found = outputs_of(part.graph, own, given)
-    return {part.values[v]: array for v, array in found.items()}
+    extents = tuple(sizes[dim] for dim in part.dims)
+    inputs = {v: values[at] for v, at in enumerate(part.values) if at in values}
+    outputs = outputs_of(part.graph, extents, inputs)
+    return {part.values[v]: array for v, array in outputs.items()}
 
 
 def _check(graph: Graph, halves: Halves, sizes: tuple[int, ...], seed: int) -> None:
@@ -150,10 +150,10 @@ def _check(graph: Graph, halves: Halves, sizes: tuple[int, ...], seed: int) -> N
     whole = outputs_of(graph, sizes, values)
     known = values | _run(halves.producers, sizes, values)
     assert {*halves.temporaries} <= {*known}
-    found = known | _run(halves.consumers, sizes, known)
+    known_after = known | _run(halves.consumers, sizes, known)
     for value, array in whole.items():
         np.testing.assert_allclose(
-            found[value], array, rtol=2e-4, atol=1e-4, err_msg=f"{graph} {halves}"
+            known_after[value], array, rtol=2e-4, atol=1e-4, err_msg=f"{graph} {halves}"
         )
 
 

@@ -66,7 +66,7 @@ def spec(text: str) -> Spec:
 def test_the_option_is_a_part_of_the_text(text: str) -> None:
     flushing = spec(f"{text}:flushing=true")
     assert flushing != spec(text)
-    assert flushing.kind.flushes
+    assert flushing.kind.flushing
     printed = print_spec(flushing, AVX2.limits)
     assert "flushing=true" in printed
     assert spec(printed) == flushing
@@ -115,7 +115,7 @@ def test_what_is_rounded_for_good_is_not_scaled_afterwards() -> None:
     text = f"compose:24x64x32x32:bf16,bf16,bf16,f32,f32:graph={sums}:flushing=true"
     reform = spec(text).kind.reform
     assert reform is not None
-    assert reform.kind.flushes
+    assert reform.kind.flushing
     assert spec(text.replace("narrow_", "round_")).kind.reform is None
 
 

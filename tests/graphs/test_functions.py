@@ -25,15 +25,15 @@ def test_a_kernel_has_the_bits_of_the_definition(name: str, target: str) -> None
     rng = np.random.default_rng(0)
     drawn = rng.integers(0, 1 << 32, 61, np.uint32).view(np.float32)
     x = np.concatenate([np.asarray(SPECIAL * row.count, np.float32), drawn])
-    given = [x, *(rng.permutation(x) for _ in range(row.count - 1))]
+    inputs = [x, *(rng.permutation(x) for _ in range(row.count - 1))]
     arguments = ",".join(f"x{i}[m]" for i in range(row.count))
     text = f"compose:{x.size}:f32:graph=y[m]={name}({arguments})"
     kernel = morello.compile(text, target=parse_target(target), threads=1, time_limit=5)
-    found = kernel(*given)
+    result = kernel(*inputs)
     with np.errstate(all="ignore"):
-        wanted = row.code(ArrayElements(()), *given)
-    same = found.view(np.int32) == wanted.view(np.int32)
-    assert np.all(same | (np.isnan(found) & np.isnan(wanted)))
+        wanted = row.code(ArrayElements(()), *inputs)
+    same = result.view(np.int32) == wanted.view(np.int32)
+    assert np.all(same | (np.isnan(result) & np.isnan(wanted)))
 
 
 @pytest.mark.parametrize("call", ["mul(x[m],{})", "where(x[m],{},x[m])"])

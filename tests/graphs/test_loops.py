@@ -190,8 +190,8 @@ def test_a_weight_is_how_a_term_scales(expression: str) -> None:
     text = f"m[r]=max(u[r,c]);z[r,n]=x[r,n]+w[r,n];t[r,n]={expression}"
     graph, names = parse_named(text)
     value = names.values["t"]
-    own = weight(graph, graph.node(value).expression, names.values["m"])
-    assert own is not None
+    factor = weight(graph, graph.node(value).expression, names.values["m"])
+    assert factor is not None
     rng = np.random.default_rng(1)
     sizes = tuple({"r": 2, "c": 1, "n": 3}[name] for name in names.dims)
     shapes = input_shapes(graph, sizes)
@@ -199,7 +199,7 @@ def test_a_weight_is_how_a_term_scales(expression: str) -> None:
     _, before = evaluate(graph, sizes, arrays)
     arrays[names.values["u"]] += np.float32(0.75)
     _, after = evaluate(graph, sizes, arrays)
-    np.testing.assert_allclose(after, before * np.exp(-own * 0.75), rtol=1e-5)
+    np.testing.assert_allclose(after, before * np.exp(-factor * 0.75), rtol=1e-5)
 
 
 def test_what_can_be_rescaled() -> None:
@@ -227,12 +227,12 @@ def test_what_can_be_rescaled() -> None:
 )
 def test_the_form_that_accumulates(text: str, adding: str) -> None:
     graph, names = parse_named(text)
-    found = accumulating(graph)
-    assert found is not None
+    accumulating_form = accumulating(graph)
+    assert accumulating_form is not None
     outputs = {Output(names.values[name], accumulates=True) for name in adding}
-    assert {out for out in found.outputs if out.accumulates} == outputs
+    assert {out for out in accumulating_form.outputs if out.accumulates} == outputs
     assert dict.fromkeys(graph.modes) == {
-        v: None for v in found.modes if v in graph.modes
+        v: None for v in accumulating_form.modes if v in graph.modes
     }
 
 

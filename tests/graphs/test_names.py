@@ -27,31 +27,33 @@ By = dict[str, Array]
 
 def _softmax(x: Array) -> Array:
     e = np.exp(x - x.max(axis=-1, keepdims=True))
-    found: Array = e / e.sum(axis=-1, keepdims=True)
-    return found
+    result: Array = e / e.sum(axis=-1, keepdims=True)
+    return result
 
 
 def _gelu(x: Array) -> Array:
-    found: Array = x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
-    return found
+    result: Array = (
+        x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    )
+    return result
 
 
 def _layer_norm(x: Array, eps: float) -> Array:
-    found: Array = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(
+    result: Array = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(
         x.var(axis=-1, keepdims=True) + eps
     )
-    return found
+    return result
 
 
 def _rms_norm(x: Array, eps: float) -> Array:
-    found: Array = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
-    return found
+    result: Array = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
+    return result
 
 
 def _attention(v: By) -> Array:
     scores = v["Q"] @ np.swapaxes(v["K"], -1, -2) / math.sqrt(v["Q"].shape[-1])
-    found: Array = _softmax(scores) @ v["V"]
-    return found
+    result: Array = _softmax(scores) @ v["V"]
+    return result
 
 
 def _conv(v: By, pad: int = 0, stride: int = 1, dilation: int = 1) -> Array:
@@ -63,12 +65,12 @@ def _conv(v: By, pad: int = 0, stride: int = 1, dilation: int = 1) -> Array:
         (size - dilation * (taps - 1) - 1) // stride + 1
         for size, taps in zip(x.shape[2:], w.shape[2:], strict=True)
     )
-    found = np.zeros((x.shape[0], w.shape[0], rows, columns))
+    result = np.zeros((x.shape[0], w.shape[0], rows, columns))
     for i, j in np.ndindex(*w.shape[2:]):
         part = x[:, :, dilation * i :, dilation * j :]
         part = part[:, :, ::stride, ::stride][:, :, :rows, :columns]
-        found += np.einsum("fc,ncuv->nfuv", w[:, :, i, j], part)
-    return found
+        result += np.einsum("fc,ncuv->nfuv", w[:, :, i, j], part)
+    return result
 
 
 def _by_group(v: By, pad: int) -> Array:
@@ -102,8 +104,8 @@ def _causal(v: By) -> Array:
     scores = v["Q"] @ np.swapaxes(v["K"], -1, -2) / math.sqrt(v["Q"].shape[-1])
     seen = v["key_place"][None, :] <= v["query_place"][:, None]
     lowest = np.finfo(np.float32).min
-    found: Array = _softmax(np.where(seen, scores, lowest)) @ v["V"]
-    return found
+    result: Array = _softmax(np.where(seen, scores, lowest)) @ v["V"]
+    return result
 
 
 MEANING: dict[str, Callable[[By], Array | tuple[Array, ...]]] = {
@@ -144,12 +146,12 @@ def _inputs(text: str) -> tuple[Spec, tuple[Array, ...], By]:
     spec = parse_spec(text, HAVE)
     label, sizes, _, *options = text.split(":")
     short = SHORT_NAMES[label]
-    given = [int(size) for size in sizes.split("x")]
-    given = [1] * (len(short.dims) - len(given)) + given
-    own = short.text(
-        dict(zip(short.dims, given, strict=True)), dict(o.split("=") for o in options)
+    extents = [int(size) for size in sizes.split("x")]
+    extents = [1] * (len(short.dims) - len(extents)) + extents
+    by_hand = short.text(
+        dict(zip(short.dims, extents, strict=True)), dict(o.split("=") for o in options)
     )
-    graph, names = parse_named(own)
+    graph, names = parse_named(by_hand)
     part = canonical(graph)
     rng = np.random.default_rng(len(text))
     operands = spec.kind.operands
@@ -174,12 +176,12 @@ def test_what_a_short_name_computes(text: str) -> None:
     exact = tuple(array.astype(np.float64) for array in arrays)
     bounds = reference(spec.kind, spec.sizes, exact)
     several = wanted if isinstance(wanted, tuple) else (wanted,)
-    for found, expected, (number, error) in zip(outputs, several, bounds, strict=True):
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, expected, rtol=3e-5, atol=3e-6)
+    for output, expected, (number, error) in zip(outputs, several, bounds, strict=True):
+        assert output.dtype == np.float32
+        np.testing.assert_allclose(output, expected, rtol=3e-5, atol=3e-6)
         # Constants are of f32, such as 1/n.
         np.testing.assert_allclose(number, expected, rtol=1e-7, atol=1e-7)
-        assert np.all(np.abs(found - number) <= error)
+        assert np.all(np.abs(output - number) <= error)
         # Within 1e-3 of the numbers, but where exp(x - m) / l is given any m and l.
         assert np.all(error <= 2e-3 * np.maximum(1, np.abs(number)))
 
@@ -193,9 +195,9 @@ def test_the_bound_holds_whatever_the_order_of_sums(text: str) -> None:
     assert graph is not None
     for seed in range(5):
         outputs = in_any_order(graph, spec.sizes, arrays, seed)
-        for found, (number, error) in zip(outputs, bounds, strict=True):
-            assert np.all(np.abs(found - number) <= error)
-            wrong = found * np.float32(1.01)
+        for output, (number, error) in zip(outputs, bounds, strict=True):
+            assert np.all(np.abs(output - number) <= error)
+            wrong = output * np.float32(1.01)
             assert np.any(np.abs(wrong - number) > error)
 
 
@@ -274,12 +276,12 @@ def test_reductions_of_any_rank(text: str, axis: Any) -> None:
     spec = parse_spec(text, HAVE)
     rng = np.random.default_rng(0)
     x = rng.standard_normal(spec.shape(0), np.float32).astype(spec.dtypes[0].numpy)
-    (found,) = spec.kind.evaluate(spec.sizes, spec.dtypes, (x,))
+    (result,) = spec.kind.evaluate(spec.sizes, spec.dtypes, (x,))
     x = x.astype(np.float32)
     # Where all is reduced there is an axis of size 1 before the others.
-    array = x[0] if axis in (None, -1) and found.shape == (1,) else x
+    array = x[0] if axis in (None, -1) and result.shape == (1,) else x
     wanted = getattr(array, text[: text.index(":")])(axis=axis)
-    np.testing.assert_allclose(found, np.reshape(wanted, found.shape), rtol=1e-5)
+    np.testing.assert_allclose(result, np.reshape(wanted, result.shape), rtol=1e-5)
 
 
 def test_a_kind_is_in_canonical_form() -> None:

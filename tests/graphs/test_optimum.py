@@ -100,22 +100,22 @@ def _goal(rng: random.Random, text: str) -> Spec:
         layout = Layout.row_major(operand.rank)
         if rng.random() < 0.1:
             layout = Layout(layout.dims[::-1])
-        own = L1 if rng.random() < 0.15 else level
+        level_of_it = L1 if rng.random() < 0.15 else level
         form = argument_tensor(Dtype.F32, layout)
-        forms.append(dataclasses.replace(form, level=own))
+        forms.append(dataclasses.replace(form, level=level_of_it))
     return Spec(kind, sizes, tuple(forms), rng.choice(LIMITS), serial=True)
 
 
 @pytest.mark.sampled(18)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_no_program_of_a_graph_is_better(name: str) -> None:
-    found = Agreement()
+    agreement = Agreement()
     for seed in range(MOST):
-        if seed >= GOALS and found.points["compose"] >= LEAST:
+        if seed >= GOALS and agreement.points["compose"] >= LEAST:
             break
         spec = _goal(random.Random(f"{name} {seed}"), GRAPHS[name])
         target = TARGETS[seed % len(TARGETS)]
-        compare(spec, Solver(target), BruteForce(target, BUDGET), found)
-    assert found.mismatches == []
-    assert found.points["compose"] >= LEAST
-    assert found.programs["compose"] >= LEAST // 4
+        compare(spec, Solver(target), BruteForce(target, BUDGET), agreement)
+    assert agreement.mismatches == []
+    assert agreement.points["compose"] >= LEAST
+    assert agreement.programs["compose"] >= LEAST // 4

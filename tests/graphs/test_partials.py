@@ -32,7 +32,7 @@ ROWS, COLUMNS, SHARE = 5, 11, 4
 def _inputs(kind: Kind, sizes: tuple[int, ...]) -> Values:
     """Rows with the maximum in each share, and one whose maxima grow."""
     rng = np.random.default_rng(3)
-    found: Values = {}
+    arrays: Values = {}
     for i, operand in enumerate(kind.operands):
         if not operand.is_written:
             array = rng.standard_normal(operand.sizes(sizes), np.float32)
@@ -40,8 +40,8 @@ def _inputs(kind: Kind, sizes: tuple[int, ...]) -> Values:
                 array[0, 0] = array[1, 5] = array[2, 10] = 60
                 array[3] = np.linspace(-40, 40, COLUMNS)
                 array[4, :3] = -np.inf
-            found[kind.values[i]] = array
-    return found
+            arrays[kind.values[i]] = array
+    return arrays
 
 
 def _state(form: Reform, sizes: tuple[int, ...]) -> Values:
@@ -68,40 +68,40 @@ def test_merged_shares_are_what_the_graph_means(name: str) -> None:
     inner = form.kind.as_graph
     assert inner is not None
     dim = kind.reductions[0]
-    given = _inputs(kind, sizes)
+    whole_inputs = _inputs(kind, sizes)
     with np.errstate(all="ignore"):
-        whole = outputs_of(graph, sizes, given)
+        whole = outputs_of(graph, sizes, whole_inputs)
     parts: dict[int, list[np.ndarray[Any, Any]]] = {}
-    own = form.dims.index(dim)
+    inner_dim = form.dims.index(dim)
     for first in range(0, sizes[dim], SHARE):
         count = min(SHARE, sizes[dim] - first)
         small = [sizes[d] for d in form.dims]
-        small[own] = count
+        small[inner_dim] = count
         held = _state(form, tuple(small))
         for i, at in enumerate(form.operands):
             operand = form.kind.operands[i]
             if operand.is_written:
                 continue
-            array = given[kind.values[at]]
-            if own in operand.dims:
-                axis = operand.axis(own)
+            array = whole_inputs[kind.values[at]]
+            if inner_dim in operand.dims:
+                axis = operand.axis(inner_dim)
                 array = np.take(array, range(first, first + count), axis)
             held[form.kind.values[i]] = array
         with np.errstate(all="ignore"):
             for value, array in outputs_of(inner, tuple(small), held).items():
                 parts.setdefault(form.kind.values.index(value), []).append(array)
     partial = tuple(sorted(parts))
-    kept = tuple((i, False) for i in partial if form.operands[i] >= 0)
-    found = merging(form.kind, partial, kept)
+    both = tuple((i, False) for i in partial if form.operands[i] >= 0)
+    combined = merging(form.kind, partial, both)
     merged = {-1 - i: np.stack(arrays) for i, arrays in parts.items()}
-    graph = found.part.graph
-    inputs = {v: merged[at] for v, at in enumerate(found.part.values) if at < 0}
+    graph = combined.part.graph
+    inputs = {v: merged[at] for v, at in enumerate(combined.part.values) if at < 0}
     every = (*(sizes[d] for d in form.dims), len(parts[partial[0]]))
     with np.errstate(all="ignore"):
-        results = outputs_of(graph, tuple(every[d] for d in found.part.dims), inputs)
+        results = outputs_of(graph, tuple(every[d] for d in combined.part.dims), inputs)
     assert len(results) == len(whole)
     for value, array in results.items():
-        at = form.operands[found.part.values[value]]
+        at = form.operands[combined.part.values[value]]
         np.testing.assert_allclose(array, whole[kind.values[at]], rtol=1e-5)
 
 

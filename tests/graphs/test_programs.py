@@ -101,7 +101,7 @@ def test_random_programs_are_cut_online_and_bordered() -> None:
 def test_random_graphs_that_were_searched(first: int) -> None:
     """Few have no program: those with many operands beside each other in L1. Every
     fourth may use L2, of which most tables are."""
-    found = 0
+    count = 0
     for seed in range(first, first + 8):
         rng = random.Random(f"searched {seed}")
         graph = canonical(random_graph(rng)).graph
@@ -114,8 +114,8 @@ def test_random_graphs_that_were_searched(first: int) -> None:
             continue
         (program,) = build_programs([solution.impl], [text])
         check_program(program, seed)
-        found += 1
-    assert found >= 5
+        count += 1
+    assert count >= 5
 
 
 @pytest.mark.sampled(2)

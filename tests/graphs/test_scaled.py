@@ -56,7 +56,7 @@ def _kernel(
 def _numbers(spec: Spec, rng: np.random.Generator) -> list[Array]:
     """Arguments whose sums are exact: scales are powers of two, the others small
     integers, all bytes among them."""
-    found = []
+    arrays = []
     for place in range(len(spec.dtypes) - 1):
         dtype, shape = spec.dtypes[place], spec.shape(place)
         if not dtype.is_float:
@@ -65,14 +65,14 @@ def _numbers(spec: Spec, rng: np.random.Generator) -> list[Array]:
             array = 2.0 ** rng.integers(-1, 2, shape)
         else:
             array = rng.integers(-7, 8, shape)
-        found.append(array.reshape(shape).astype(dtype.numpy))
-    return found
+        arrays.append(array.reshape(shape).astype(dtype.numpy))
+    return arrays
 
 
 def _packed(numbers: Array) -> Array:
     """Two numbers along k in a byte, the first in the low half."""
-    found: Array = (numbers[::2] | numbers[1::2] << 4).astype(np.uint8)
-    return found
+    nibbles: Array = (numbers[::2] | numbers[1::2] << 4).astype(np.uint8)
+    return nibbles
 
 
 def _repeated(array: Array, k: int) -> Array:
@@ -180,8 +180,8 @@ def test_every_nibble_at_every_place_of_a_block(target: str) -> None:
     assert "scaled_rows" in kernel.schedule
     q = np.add.outer(np.arange(k), np.arange(n)) % 16
     scales = np.stack([np.full(n, 0.5), np.full(n, 2.0)]).astype(np.float32)
-    found = kernel(np.eye(k, dtype=np.float32), scales, _packed(q))
-    np.testing.assert_array_equal(found, _repeated(scales, k) * (q - 8))
+    result = kernel(np.eye(k, dtype=np.float32), scales, _packed(q))
+    np.testing.assert_array_equal(result, _repeated(scales, k) * (q - 8))
 
 
 def test_a_scale_that_is_no_number_spoils_its_column_alone() -> None:
@@ -190,10 +190,10 @@ def test_a_scale_that_is_no_number_spoils_its_column_alone() -> None:
     scales = np.ones((2, 40), spec.dtypes[1].numpy)
     scales[1, 7] = np.nan
     arrays = [np.ones((2, 64), np.float32), scales, np.full((32, 40), 0x11, np.uint8)]
-    found = kernel(*(spec.to_physical(i, array) for i, array in enumerate(arrays)))
+    result = kernel(*(spec.to_physical(i, array) for i, array in enumerate(arrays)))
     wanted = np.full((2, 40), -7.0 * 64)
     wanted[:, 7] = np.nan
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(result, wanted)
 
 
 ALONG = "y[m,n]=sum(a[m,k]*(s[n,k//32]*(q[n,k/2]-8)))"
@@ -220,8 +220,8 @@ def test_graphs_read_halves_of_bytes(sizes: str, dtypes: str, text: str) -> None
     arrays = spec.random(np.random.default_rng(0))
     wide = tuple(array.astype(np.float64) for array in arrays)
     ((number, error),) = reference(spec.kind, spec.sizes, wide)
-    found = kernel(*(spec.to_physical(i, array) for i, array in enumerate(arrays)))
-    assert np.all(np.abs(found - number) <= error)
+    result = kernel(*(spec.to_physical(i, array) for i, array in enumerate(arrays)))
+    assert np.all(np.abs(result - number) <= error)
 
 
 def test_what_has_scales_is_known_in_any_order() -> None:
@@ -231,9 +231,9 @@ def test_what_has_scales_is_known_in_any_order() -> None:
         "y[n,m]=sum((q[n,k/2]-8)*s[n,k//64]*t[n]*a[k,m])",
     )
     for text in texts:
-        found = scaled_product(canonical(parse_graph(text)).graph)
-        assert found is not None
-        assert found.rows is not None
+        product = scaled_product(canonical(parse_graph(text)).graph)
+        assert product is not None
+        assert product.rows is not None
     none = "y[m,n]=sum(a[m,k]*s[m,n]*q[k,n])"
     assert scaled_product(canonical(parse_graph(none)).graph) is None
 

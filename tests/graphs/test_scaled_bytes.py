@@ -55,7 +55,7 @@ def _arrays(spec: Spec) -> tuple[list[Array], Array]:
     """Arguments whose sums are exact, factors and weights of all bytes; the result,
     less what out holds before."""
     rng = np.random.default_rng(sum(spec.sizes))
-    found = []
+    arrays = []
     for place in range(len(spec.dtypes) - 1):
         dtype, shape = spec.dtypes[place], spec.shape(place)
         if not dtype.is_float:
@@ -67,11 +67,11 @@ def _arrays(spec: Spec) -> tuple[list[Array], Array]:
             array = 2.0 ** rng.integers(-1, 2, shape)
         else:
             array = rng.integers(-7, 8, shape)
-        found.append(array.reshape(shape).astype(dtype.numpy))
-    wide = [array.astype(np.float64) for array in found]
+        arrays.append(array.reshape(shape).astype(dtype.numpy))
+    wide = [array.astype(np.float64) for array in arrays]
     held = [np.zeros(spec.shape(-1))] * spec.kind.accumulates
     ((wanted, _),) = reference(spec.kind, spec.sizes, (*wide, *held))
-    return found, wanted
+    return arrays, wanted
 
 
 _SCALES = (0, 2)

@@ -49,8 +49,8 @@ once more for the result. The search does what is left."""
 @functools.cache
 def online_softmax(rows: int, columns: int = COLUMNS) -> Kernel:
     text = f"softmax:{rows}x{columns}:f32"
-    found = morello.compile(text, threads=1).schedule
-    module, _ = found.split("  transform.named_sequence @__transform_main")
+    schedule = morello.compile(text, threads=1).schedule
+    module, _ = schedule.split("  transform.named_sequence @__transform_main")
     kernel = morello.compile(text, schedule=module + ONLINE_ROWS, threads=1)
     assert kernel.schedule.count("morello_transform.online") >= 1
     assert 'dim = "d1", size = 16' in kernel.schedule
@@ -79,8 +79,8 @@ SHARED_ROWS = """
 @functools.cache
 def shared_softmax(rows: int) -> Kernel:
     text = f"softmax:{rows}x{COLUMNS}:f32"
-    found = morello.compile(text, threads=3).schedule
-    module, _ = found.split("  transform.named_sequence @__transform_main")
+    schedule = morello.compile(text, threads=3).schedule
+    module, _ = schedule.split("  transform.named_sequence @__transform_main")
     return morello.compile(text, schedule=module + SHARED_ROWS, threads=3)
 
 
@@ -146,8 +146,8 @@ def _definition(x: Array) -> Array:
     with np.errstate(all="ignore"):
         shifted = wide - np.maximum(wide.max(), LOWEST)
         exponentials = np.exp(shifted)
-        found: Array = exponentials / exponentials.sum()
-    return found
+        probabilities: Array = exponentials / exponentials.sum()
+    return probabilities
 
 
 SOFTMAXES = {"online": online_softmax, "shared": shared_softmax}
@@ -159,8 +159,8 @@ SOFTMAXES = {"online": online_softmax, "shared": shared_softmax}
 def test_softmax_in_parts_is_the_definition(name: str, way: str) -> None:
     row = ROWS[name].astype(np.float32)
     kernel = SOFTMAXES[way](4)
-    (found,) = {array.tobytes() for array in kernel(np.tile(row, (4, 1)))}
-    result = np.frombuffer(found, np.float32)
+    (bits,) = {array.tobytes() for array in kernel(np.tile(row, (4, 1)))}
+    result = np.frombuffer(bits, np.float32)
     np.testing.assert_allclose(result, _definition(row), rtol=3e-6, atol=2e-38)
     assert math.isclose(float(result.sum(dtype=np.float64)), 1, rel_tol=1e-5)
 
@@ -194,8 +194,8 @@ def test_tiles_of_one_column_and_more(columns: int) -> None:
 def test_one_column() -> None:
     kernel = morello.compile("softmax:9x1:f32", threads=1)
     column = np.array([0, -0.0, 5, -MAX, MAX, 1e-45, -INF, INF, NAN], np.float32)
-    found = kernel(column[:, None])[:, 0]
-    np.testing.assert_array_equal(found, [1, 1, 1, 1, 1, 1, NAN, NAN, NAN])
+    result = kernel(column[:, None])[:, 0]
+    np.testing.assert_array_equal(result, [1, 1, 1, 1, 1, 1, NAN, NAN, NAN])
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -205,8 +205,8 @@ def test_random_rows_of_every_magnitude(seed: int) -> None:
     rows = (rng.uniform(-1, 1, (4, COLUMNS)) * scale).astype(np.float32)
     rows[rng.random(rows.shape) < 0.3] = -INF
     rows[:, seed] = 0.0
-    found = online_softmax(4)(rows)
-    for row, result in zip(rows, found, strict=True):
+    results = online_softmax(4)(rows)
+    for row, result in zip(rows, results, strict=True):
         np.testing.assert_allclose(result, _definition(row), rtol=3e-6, atol=2e-38)
 
 
@@ -220,8 +220,8 @@ def _attention(q: Array, k: Array, v: Array) -> Array:
         scores = q.astype(np.float64) @ k.astype(np.float64).T / math.sqrt(DEPTH)
         top = np.maximum(scores.max(axis=1, keepdims=True), LOWEST)
         p = np.exp(scores - top)
-        found: Array = (p @ v.astype(np.float64)) / p.sum(axis=1, keepdims=True)
-    return found
+        result: Array = (p @ v.astype(np.float64)) / p.sum(axis=1, keepdims=True)
+    return result
 
 
 def _inputs(seed: int = 0) -> tuple[Array, Array, Array]:
@@ -280,10 +280,10 @@ def test_a_nan_of_a_query_a_key_and_a_value() -> None:
     q, k, v = _inputs(4)
     q[5, 3] = NAN
     v[40, 2] = NAN
-    found = online_attention()(q, k, v)
-    others = np.delete(np.delete(found, 5, axis=0), 2, axis=1)
-    assert np.isnan(found[5]).all()
-    assert np.isnan(found[:, 2]).all()
+    result = online_attention()(q, k, v)
+    others = np.delete(np.delete(result, 5, axis=0), 2, axis=1)
+    assert np.isnan(result[5]).all()
+    assert np.isnan(result[:, 2]).all()
     assert not np.isnan(others).any()
     k[1023, 0] = NAN
     assert np.isnan(online_attention()(q, k, v)).all()

@@ -15,8 +15,8 @@ Values = dict[int, Array]
 def outputs_of(graph: Graph, sizes: tuple[int, ...], values: Values) -> Values:
     """The outputs, from inputs and what outputs hold."""
     read = [*range(len(graph.inputs)), *(v for v, adds in graph.modes.items() if adds)]
-    found = evaluate(graph, sizes, [values[v] for v in read])
-    return dict(zip(sorted(graph.modes), found, strict=True))
+    results = evaluate(graph, sizes, [values[v] for v in read])
+    return dict(zip(sorted(graph.modes), results, strict=True))
 
 
 def tiled(
@@ -34,9 +34,9 @@ def tiled(
         last = min(first + step, sizes[dim])
         tile = tuple(last - first if d == dim else s for d, s in enumerate(sizes))
         window = {v: _tile(graph.axes(v), dim, first, tile) for v in range(graph.count)}
-        given = {v: values[v][window[v]] for v in range(len(graph.inputs))}
-        given |= {v: held[v][window[v]] for v, adds in graph.modes.items() if adds}
-        for value, array in outputs_of(graph, tile, given).items():
+        inputs = {v: values[v][window[v]] for v in range(len(graph.inputs))}
+        inputs |= {v: held[v][window[v]] for v, adds in graph.modes.items() if adds}
+        for value, array in outputs_of(graph, tile, inputs).items():
             held[value][window[value]] = array
     return held
 
@@ -49,8 +49,8 @@ def _tile(
     axes: tuple[IndexMap, ...], dim: int, first: int, tile: tuple[int, ...]
 ) -> tuple[slice, ...]:
     """What a tile has of a value whose dimension ``dim`` begins at ``first``."""
-    found = []
+    slices = []
     for axis in axes:
         begin = axis.steps.get(dim, 0) * first // axis.divisor
-        found.append(slice(begin, begin + int(axis.extent(tile))))
-    return tuple(found)
+        slices.append(slice(begin, begin + int(axis.extent(tile))))
+    return tuple(slices)

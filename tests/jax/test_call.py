@@ -38,24 +38,27 @@ def as_jax(array: np.ndarray[Any, Any]) -> Any:
     return jnp.asarray(array)
 
 
-def given(kernel: Kernel, arrays: list[Any]) -> list[Any]:
+def call_arguments(kernel: Kernel, arrays: list[Any]) -> list[Any]:
     """The arguments of a call: the inputs, and what outputs that are added to hold."""
     pairs = list(zip(kernel.parameters, arrays, strict=True))
     inputs = [as_jax(a) for p, a in pairs if not p.is_output]
     return inputs + [as_jax(a) for p, a in pairs if p.accumulates]
 
 
-def results(found: Any) -> list[np.ndarray[Any, Any]]:
-    return [np.asarray(f) for f in (found if isinstance(found, tuple) else (found,))]
+def results(returned: Any) -> list[np.ndarray[Any, Any]]:
+    return [
+        np.asarray(f)
+        for f in (returned if isinstance(returned, tuple) else (returned,))
+    ]
 
 
-def same(kernel: Kernel, found: Any, expected: list[np.ndarray[Any, Any]]) -> bool:
+def same(kernel: Kernel, returned: Any, expected: list[np.ndarray[Any, Any]]) -> bool:
     outputs = [
         array
         for parameter, array in zip(kernel.parameters, expected, strict=True)
         if parameter.is_output
     ]
-    pairs = zip(results(found), outputs, strict=True)
+    pairs = zip(results(returned), outputs, strict=True)
     return all(
         one.dtype == other.dtype and one.tobytes() == other.tobytes()
         for one, other in pairs
@@ -69,9 +72,9 @@ def test_it_computes_what_the_kernel_does(text: str) -> None:
     run = morello.jax.call(kernel)
     for seed, function in enumerate((run, jax.jit(lambda *x: run(*x)))):
         arrays, _ = arguments(kernel, seed)
-        found = function(*given(kernel, arrays))
+        result = function(*call_arguments(kernel, arrays))
         kernel(*arrays)
-        assert same(kernel, found, arrays)
+        assert same(kernel, result, arrays)
 
 
 def test_some_kernels_have_what_is_tested() -> None:
@@ -91,11 +94,11 @@ def test_an_output_that_is_added_to_is_not_changed_in_place() -> None:
         return run(lhs, rhs, run(lhs, rhs, held)), held
 
     arrays, _ = arguments(kernel, 3)
-    lhs, rhs, held = given(kernel, arrays)
+    lhs, rhs, held = call_arguments(kernel, arrays)
     product = arrays[0] @ arrays[1]
-    found, kept = twice(lhs, rhs, held)
-    assert np.array_equal(found, arrays[2] + 2 * product)
-    assert np.array_equal(kept, arrays[2])
+    total, unchanged = twice(lhs, rhs, held)
+    assert np.array_equal(total, arrays[2] + 2 * product)
+    assert np.array_equal(unchanged, arrays[2])
 
 
 def test_a_batch_of_one_may_be_left_out() -> None:
@@ -132,13 +135,13 @@ def test_a_gradient_is_given_by_custom_vjp() -> None:
     product = jax.custom_vjp(run)
     product.defvjp(
         lambda x, y: (run(x, y), (x, y)),
-        lambda kept, g: (run(g, kept[1].T), run(kept[0].T, g)),
+        lambda residuals, g: (run(g, residuals[1].T), run(residuals[0].T, g)),
     )
     rng = np.random.default_rng(0)
     x, y = rng.integers(-4, 5, (2, 8, 8)).astype(np.float32)
-    found = jax.jit(jax.grad(lambda x, y: product(x, y).sum(), (0, 1)))(x, y)
+    gradients = jax.jit(jax.grad(lambda x, y: product(x, y).sum(), (0, 1)))(x, y)
     wanted = jax.grad(lambda x, y: (x @ y).sum(), (0, 1))(x, y)
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(gradients, wanted, strict=True):
         assert np.array_equal(one, other)
     with pytest.raises(ValueError, match="cannot be differentiated"):
         jax.grad(lambda x, y: run(x, y).sum())(x, y)
@@ -149,7 +152,7 @@ def test_kernels_with_threads() -> None:
     assert kernel.threads == 2
     run = morello.jax.call(kernel)
     arrays, expected = arguments(kernel, 0)
-    assert same(kernel, run(*given(kernel, arrays)), expected)
+    assert same(kernel, run(*call_arguments(kernel, arrays)), expected)
 
 
 def test_many_threads_call_one_kernel() -> None:
@@ -160,7 +163,7 @@ def test_many_threads_call_one_kernel() -> None:
 
     def work(case: tuple[list[Any], list[Any]]) -> bool:
         arrays, expected = case
-        inputs = given(kernel, arrays)
+        inputs = call_arguments(kernel, arrays)
         return all(same(kernel, run(*inputs), expected) for _ in range(100))
 
     assert all(in_threads(work, cases))
@@ -351,11 +354,11 @@ def several(x: Any) -> Any:
 )
 def test_a_function_of_jax_is_compiled(function: Any, shapes: list[Any]) -> None:
     rng = np.random.default_rng(0)
-    given = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
-    run = morello.jax.compile(function, *given, threads=1, time_limit=0.5)
-    for found in (run(*given), jax.jit(lambda *x: run(*x))(*given)):
-        wanted = function(*given)
-        for one, other in zip(results(found), results(wanted), strict=True):
+    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    run = morello.jax.compile(function, *arrays, threads=1, time_limit=0.5)
+    for result in (run(*arrays), jax.jit(lambda *x: run(*x))(*arrays)):
+        wanted = function(*arrays)
+        for one, other in zip(results(result), results(wanted), strict=True):
             assert np.allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
@@ -366,11 +369,11 @@ def test_a_compiled_function_has_the_gradient_of_jax() -> None:
     x, w = np.random.default_rng(0).standard_normal((2, 4, 4)).astype(np.float32)
     run = morello.jax.compile(function, x, w, threads=1)
     for which in (0, 1):
-        found, wanted = (
+        result, wanted = (
             jax.grad(lambda x, w, f=f: (f(x, w) ** 2).sum(), which)(x, w)
             for f in (run, function)
         )
-        assert np.allclose(found, wanted, rtol=1e-4, atol=1e-5)
+        assert np.allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_a_function_that_has_no_spec_is_refused() -> None:
@@ -387,9 +390,9 @@ def test_a_function_of_trees_is_compiled() -> None:
     weights = {"w": jnp.asarray(rng.standard_normal((8, 4), np.float32))}
     x = jnp.asarray(rng.standard_normal((3, 8), np.float32))
     run = morello.jax.compile(layer, weights, x, x, threads=1, time_limit=0.5)
-    found, wanted = run(weights, x, x), layer(weights, x, x)
-    np.testing.assert_allclose(found["y"], wanted["y"], rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(found["twice"][0], wanted["twice"][0])
+    result, wanted = run(weights, x, x), layer(weights, x, x)
+    np.testing.assert_allclose(result["y"], wanted["y"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(result["twice"][0], wanted["twice"][0])
     gradient = jax.grad(lambda w: run(w, x, x)["y"].sum())(weights)
     assert gradient["w"].shape == (8, 4)
     with pytest.raises(ArgumentError, match="layer was compiled for arguments"):
@@ -402,6 +405,6 @@ def test_equal_code_of_other_shapes_and_dtypes_is_another_function() -> None:
         for shape in shapes:
             x = jnp.arange(12, dtype=dtype).reshape(shape)
             turned = morello.jax.compile(lambda x: x.reshape(2, 6).T, x, threads=1)
-            found = turned(x)
-            assert found.dtype == dtype
-            np.testing.assert_array_equal(found, x.reshape(2, 6).T)
+            result = turned(x)
+            assert result.dtype == dtype
+            np.testing.assert_array_equal(result, x.reshape(2, 6).T)

@@ -49,11 +49,11 @@ def check(dtype: str) -> None:
         return {name: each(x) for name, each in FUNCTIONS.items()}
 
     run = morello.jax.compile(function, x, threads=1, fallback=True, time_limit=0.2)
-    found, wanted = run(x), jax.jit(function)(x)
+    result, wanted = run(x), jax.jit(function)(x)
     for name in FUNCTIONS:
-        assert found[name].dtype == wanted[name].dtype, name
+        assert result[name].dtype == wanted[name].dtype, name
         np.testing.assert_array_equal(
-            np.asarray(found[name], np.float64),
+            np.asarray(result[name], np.float64),
             np.asarray(wanted[name], np.float64),
             err_msg=name,
         )

@@ -32,7 +32,7 @@ def clipped(x: Any) -> Any:
     return x * 1.5
 
 
-clipped.defvjp(lambda x: (clipped(x), None), lambda kept, g: (3.0 * g,))
+clipped.defvjp(lambda x: (clipped(x), None), lambda residuals, g: (3.0 * g,))
 
 
 @jax.custom_jvp
@@ -140,9 +140,11 @@ def test_it_is_what_the_function_itself_gives(
             with pytest.raises(TypeError, match="forward-mode"):
                 transform(one)
         return
-    wanted, found = transform(function), transform(compiled(name))
-    assert jax.tree.structure(wanted) == jax.tree.structure(found)
-    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+    wanted, result = transform(function), transform(compiled(name))
+    assert jax.tree.structure(wanted) == jax.tree.structure(result)
+    for one, other in zip(
+        jax.tree.leaves(result), jax.tree.leaves(wanted), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
@@ -188,9 +190,11 @@ def test_the_others_of_several_arguments_and_results() -> None:
     def loss(f: Function) -> Any:
         return jax.value_and_grad(lambda w: f(w, X)[::-1], has_aux=True)(weights)
 
-    wanted, found = loss(function), loss(run)
-    assert jax.tree.structure(wanted) == jax.tree.structure(found)
-    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+    wanted, result = loss(function), loss(run)
+    assert jax.tree.structure(wanted) == jax.tree.structure(result)
+    for one, other in zip(
+        jax.tree.leaves(result), jax.tree.leaves(wanted), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
@@ -227,10 +231,10 @@ def test_integers_have_no_gradient_and_others_have_theirs() -> None:
     table, i = jnp.linspace(-1, 1, 12).reshape(4, 3), jnp.array([3, 0, 3])
     run = morello.jax.compile(function, table, i, threads=1, fallback=True)
     for way in (jax.grad, jax.jacfwd):
-        wanted, found = (
+        wanted, result = (
             way(lambda t, f=f: f(t, i).sum())(table) for f in (function, run)
         )
-        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+        np.testing.assert_allclose(result, wanted, rtol=1e-5)
 
 
 def test_a_refusal_has_the_line_of_the_program() -> None:

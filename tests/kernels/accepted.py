@@ -74,18 +74,18 @@ def mixes(kind: Kind) -> tuple[tuple[Dtype, ...], ...]:
 
     Of one or two operands, every mix of the dtypes that occur there.
     """
-    given = {mix for kernel in KERNELS.values() for mix in kernel.mixes}
+    of_kernels = {mix for kernel in KERNELS.values() for mix in kernel.mixes}
     count = len(kind.operands)
     if count < 3:
-        seen = {*PLAIN, *itertools.chain(*given)}
+        seen = {*PLAIN, *itertools.chain(*of_kernels)}
         return tuple(m for m in legal_mixes(kind) if seen.issuperset(m))
-    wanted = {*((dtype,) * count for dtype in PLAIN), *given}
+    wanted = {*((dtype,) * count for dtype in PLAIN), *of_kernels}
     return tuple(m for m in legal_mixes(kind) if m in wanted)
 
 
 @functools.cache
 def layouts(
-    kind: Kind, operand: int, given: tuple[tuple[Dtype, ...], ...]
+    kind: Kind, operand: int, some: tuple[tuple[Dtype, ...], ...]
 ) -> tuple[Layout, ...]:
     """Row-major, the other order of the last two, and what some kernel asks for, of
     products with one of the given mixes of dtypes."""
@@ -99,15 +99,15 @@ def layouts(
                 one for i in (0, 1) for one in layouts(product, i, mixes(product))
             ]
         return tuple(dict.fromkeys(plain))
-    found = [Layout.row_major(3), Layout.parse("[0,2,1]")]
-    for mix in given:
+    choices = [Layout.row_major(3), Layout.parse("[0,2,1]")]
+    for mix in some:
         tensors = tuple(map(_row_major, mix))
-        for rhs in found[:2]:
+        for rhs in choices[:2]:
             across = TensorSpec(tensors[1].dtype, L1, rhs)
             key = SpecKey(kind, (tensors[0], across, tensors[2]))
             for kernel in KERNELS.values():
-                found += [form.layout for form in kernel.forms(key, operand)]
-    return tuple(dict.fromkeys(found))
+                choices += [form.layout for form in kernel.forms(key, operand)]
+    return tuple(dict.fromkeys(choices))
 
 
 def _row_major(dtype: Dtype) -> TensorSpec:
@@ -178,12 +178,12 @@ def _forms(
 @functools.cache
 def accepted() -> dict[str, tuple[SpecKey, ...]]:
     """The keys of each kernel."""
-    found: dict[str, list[SpecKey]] = defaultdict(list)
+    by_name: dict[str, list[SpecKey]] = defaultdict(list)
     for key in _keys():
         for name, kernel in KERNELS.items():
             if kernel.accepts(key):
-                found[name].append(key)
-    return {name: tuple(keys) for name, keys in found.items()}
+                by_name[name].append(key)
+    return {name: tuple(keys) for name, keys in by_name.items()}
 
 
 def drawn(
@@ -198,13 +198,13 @@ def drawn(
     """
     rng, limits = random.Random(name), limits_of(name)
     keys = [key for key in accepted()[like or name] if wanted(key)]
-    found: list[Spec] = []
+    sample: list[Spec] = []
     for key in rng.sample(keys, min(KEYS, len(keys))):
         specs = [s for s in _sized(key, limits) if legal(name, s)]
         specs = specs or [s for s in _long(key, limits) if legal(name, s)]
         most = SPECS if KERNELS[name].isa == AVX2_ISA else SPECS // 3
-        found += rng.sample(specs, min(most, len(specs)))
-    return tuple(dict.fromkeys(found))
+        sample += rng.sample(specs, min(most, len(specs)))
+    return tuple(dict.fromkeys(sample))
 
 
 def _sized(key: SpecKey, limits: Limits) -> Iterator[Spec]:

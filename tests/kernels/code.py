@@ -93,8 +93,8 @@ def frame_of(name: str, spec: Spec) -> Frame:
     rng = random.Random(name)
     sizes = [[size, *rng.choices(SIZES, k=POINTS)] for size in spec.sizes]
     free = [
-        [int(own), *rng.choices((int(own), *range(33), 512), k=POINTS)]
-        for own in spec.limits.free
+        [int(limit), *rng.choices((int(limit), *range(33), 512), k=POINTS)]
+        for limit in spec.limits.free
     ]
     values = [np.asarray(column, np.int64) for column in (*sizes, *free)]
     limits = Limits(spec.limits.memories, tuple(values[len(sizes) :]))

@@ -52,8 +52,8 @@ def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
     """Random places of the grid, and the Spec of each."""
     key = key_of(name)
     rng = np.random.default_rng(0)
-    found: list[tuple[tuple[int, ...], Spec]] = []
-    while len(found) < count:
+    specs: list[tuple[tuple[int, ...], Spec]] = []
+    while len(specs) < count:
         # Small sizes more often: those are the ones that kernels take.
         place = tuple(
             int(i)
@@ -63,5 +63,5 @@ def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
         sizes = tuple(SIZES[i] for i in place)
         limits = Limits.of(vrf=vrf, l1=512, l2=256)
         with contextlib.suppress(SpecError):  # half a byte is no size
-            found.append(((*place, vrf), Spec(key.kind, sizes, key.tensors, limits)))
-    return found
+            specs.append(((*place, vrf), Spec(key.kind, sizes, key.tensors, limits)))
+    return specs

@@ -83,9 +83,9 @@ def spec(
     return Spec(kind, tuple(sizes), tuple(map(form, forms)), limits)
 
 
-def legal(name: str, given: Spec) -> bool:
-    kernel, frame = KERNELS[name], Frame.of(given)
-    return kernel.accepts(given.key) and all(
+def legal(name: str, spec: Spec) -> bool:
+    kernel, frame = KERNELS[name], Frame.of(spec)
+    return kernel.accepts(spec.key) and all(
         bool(c.holds) for c in kernel.conditions(frame)
     )
 
@@ -173,16 +173,16 @@ def build(cases: Sequence[Case]) -> ir.Module:
 def take_from_stack(function: ir.Operation, entry: ir.Block) -> None:
     """The buffers of a kernel's own, which a program has in its workspace."""
     memref = dialect("memref")
-    found: list[ir.Operation] = []
+    allocations: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "memref.alloc":
-            found.append(op)
+            allocations.append(op)
         return ir.WalkResult.ADVANCE
 
     function.walk(visit)
     line = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), LINE_BYTES)
-    for op in found:
+    for op in allocations:
         with ir.InsertionPoint.at_block_begin(entry):
             slot = memref.AllocaOp(op.results[0].type, [], [], alignment=line)
         op.results[0].replace_all_uses_with(slot.result)
@@ -262,11 +262,11 @@ def run(
 
     ``arrays`` are the operands that are read, in logical order.
     """
-    given, placed = list(arrays), []
+    remaining, placed = list(arrays), []
     for j, operand in enumerate(case.spec.kind.operands):
         tensor = case.tensors[j]
         if operand.is_read:
-            values = to_physical(tensor.layout, given.pop(0))
+            values = to_physical(tensor.layout, remaining.pop(0))
         else:
             values = filler(case.shapes[j], tensor.dtype.numpy)
         placed.append(
@@ -282,18 +282,18 @@ def run(
     call(*[array.ctypes.data for array in placed])
     for array in placed:
         check_canaries(array)
-    found, wanted = [], []
+    results, wanted = [], []
     for j, out in zip(case.spec.kind.written, case.spec.outputs(*arrays), strict=True):
         form = case.tensors[j]
         physical = to_physical(form.layout, out.astype(form.dtype.numpy))
         got = np.array(placed[j]).reshape(physical.shape)
         if not is_exact(case.spec.kind, case.spec.sizes):
             physical = _settled(case, j, arrays, got, physical)
-        found.append(got.reshape(-1))
+        results.append(got.reshape(-1))
         wanted.append(physical.reshape(-1))
-    if len(found) > 1:
-        return np.concatenate(found), np.concatenate(wanted)
-    return found[0], wanted[0]
+    if len(results) > 1:
+        return np.concatenate(results), np.concatenate(wanted)
+    return results[0], wanted[0]
 
 
 def _settled(
@@ -320,11 +320,11 @@ def check(case: Case, address: int, arrays: Sequence[Array]) -> None:
     A NaN of the definition stands for every NaN, unless the Spec is a move.
     """
     for side in ("end", "start"):
-        found, wanted = run(case, address, arrays, side)
+        results, wanted = run(case, address, arrays, side)
         if wanted.dtype == np.float32 and not isinstance(case.spec.kind, Move):
-            both = np.isnan(found) & np.isnan(wanted)
-            found[both] = wanted[both]
-        assert np.array_equal(bits(found), bits(wanted)), f"{case} at the {side}"
+            both = np.isnan(results) & np.isnan(wanted)
+            results[both] = wanted[both]
+        assert np.array_equal(bits(results), bits(wanted)), f"{case} at the {side}"
 
 
 def check_random(cases: Iterable[Case]) -> None:
@@ -353,9 +353,9 @@ def check_random(cases: Iterable[Case]) -> None:
 
 
 @functools.cache
-def legal_cases(name: str, given: tuple[Spec, ...]) -> tuple[Case, ...]:
+def legal_cases(name: str, specs: tuple[Spec, ...]) -> tuple[Case, ...]:
     """A case for each Spec that the kernel takes."""
-    return tuple(Case(name, s) for s in given if legal(name, s))
+    return tuple(Case(name, s) for s in specs if legal(name, s))
 
 
 def price(kernel: Kernel | str, frame: Frame, target: Target = AVX2) -> Ints:

@@ -16,9 +16,9 @@ from tests.named_kinds import named
 _LABEL = re.compile(r"^(\.LBB\w+):")
 
 
-def assembly(name: str, given: Spec) -> list[str]:
+def assembly(name: str, goal: Spec) -> list[str]:
     """The instructions and labels of one kernel as a function."""
-    return instructions(compiled([Case(name, given)]).asm)
+    return instructions(compiled([Case(name, goal)]).asm)
 
 
 def instructions(listing: str) -> list[str]:
@@ -41,8 +41,8 @@ def loops(lines: list[str]) -> list[list[str]]:
 
 def loop(lines: list[str]) -> list[str]:
     """The instructions of the one loop."""
-    (found,) = loops(lines)
-    return found
+    (only,) = loops(lines)
+    return only
 
 
 def opcodes(lines: list[str]) -> Counter[str]:
@@ -66,11 +66,11 @@ def test_the_matmul_loop_keeps_its_sums_in_registers(
     forms = f"f32@L1{lhs}", f"f32@L1{rhs}", "f32@VRF[0,1,2]v8"
     lines = assembly("gemm_registers", spec(Matmul(True), (1, m, 256, n), *forms))
     body = loop(lines)
-    found = opcodes(body)
+    counts = opcodes(body)
     assert m * n // 8 == 12
-    assert found["vfmadd231ps"] == 12 * UNROLL
-    assert found["vbroadcastss"] == m * UNROLL
-    assert found["vmovups"] == n // 8 * UNROLL
+    assert counts["vfmadd231ps"] == 12 * UNROLL
+    assert counts["vbroadcastss"] == m * UNROLL
+    assert counts["vmovups"] == n // 8 * UNROLL
     assert all(re.search(r"%ymm\d+, %ymm\d+, %ymm\d+$", s) for s in body if "vfm" in s)
     assert not touches_stack(lines)
     # Beside the products and loads: two pointers or counters, a comparison, a jump.
@@ -124,8 +124,8 @@ def test_no_loop_of_a_shape_that_fits_registers_touches_the_stack(dtypes: str) -
     lhs, rhs, out = dtypes.split()
     forms = f"{lhs}@L1[0,1,2]", f"{rhs}@L1[0,1,2]", f"{out}@VRF[0,1,2]v8"
     sizes = itertools.product(range(1, 15), (5, 8, 13, 16, 20, 24, 32, 48, 64, 96))
-    given = [spec(Matmul(True), (1, m, 64, n), *forms) for m, n in sizes]
-    cases = [Case("gemm_registers", one) for one in given]
+    specs = [spec(Matmul(True), (1, m, 64, n), *forms) for m, n in sizes]
+    cases = [Case("gemm_registers", one) for one in specs]
     cases = [case for case in cases if legal(case.kernel, case.spec)]
     assert len(cases) > 30
     assert not _spilling(cases)
@@ -186,9 +186,9 @@ def test_a_long_sum_or_one_that_is_not_stored_ends_as_it_began(
 def test_a_single_row_multiplies_straight_from_memory() -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@VRF[0,1,2]v8"
     lines = assembly("gemm_registers", spec(Matmul(True), (1, 1, 256, 96), *forms))
-    found = opcodes(loop(lines))
-    assert found["vfmadd231ps"] == 12 * found["vbroadcastss"]
-    assert found["vmovups"] == 0
+    counts = opcodes(loop(lines))
+    assert counts["vfmadd231ps"] == 12 * counts["vbroadcastss"]
+    assert counts["vmovups"] == 0
     assert not touches_stack(lines)
 
 
@@ -197,11 +197,11 @@ def test_quads_take_three_instructions_for_32_products(m: int, n: int) -> None:
     forms = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
     lines = assembly("int_dot4", spec(Matmul(True), (1, m, 256, n), *forms))
     body = loop(lines)
-    found = opcodes(body)
+    counts = opcodes(body)
     products = 2 * m * n // 8
-    assert found["vpmaddubsw"] == found["vpmaddwd"] == found["vpaddd"] == products
-    assert found["vpbroadcastd"] == 2 * m
-    assert found["vmovdqu"] == 2 * n // 8
+    assert counts["vpmaddubsw"] == counts["vpmaddwd"] == counts["vpaddd"] == products
+    assert counts["vpbroadcastd"] == 2 * m
+    assert counts["vmovdqu"] == 2 * n // 8
     assert not touches_stack(lines)
 
 
@@ -221,11 +221,13 @@ def test_quads_of_two_rows_of_a_vector_come_before_their_sums(m: int) -> None:
 def test_quads_of_half_vectors_are_made_without_crossing_halves() -> None:
     """What crosses has one port on many cores, other shuffles two."""
     forms = "s7@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]"
-    found = opcodes(assembly("interleave4", spec(Move(3), (1, 8, 16), *forms)))
-    shuffles = {op: n for op, n in found.items() if op.startswith(("vp", "vin", "vex"))}
+    counts = opcodes(assembly("interleave4", spec(Move(3), (1, 8, 16), *forms)))
+    shuffles = {
+        op: n for op, n in counts.items() if op.startswith(("vp", "vin", "vex"))
+    }
     halves = "vpunpcklbw", "vpunpckhbw", "vpunpcklwd", "vpunpckhwd"
     assert shuffles == dict.fromkeys(halves, 4)
-    assert found["vmovdqu"] == 16
+    assert counts["vmovdqu"] == 16
 
 
 @pytest.mark.parametrize("n", [16, 96])
@@ -236,10 +238,10 @@ def test_bytes_by_float_keep_their_sums_in_registers(
     forms = "u8w@L1[0,1,2]", "s8z@L2[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"
     lines = assembly("int_dot2_float", spec(Matmul(True), (1, m, 256, n), *forms))
     body = next(b for b in loops(lines) if any("vaddps" in line for line in b))
-    found = opcodes(body)
-    assert found["vpmaddwd"] == found["vaddps"] == 2 * m * steps
-    assert found["vpbroadcastd"] == m * steps
-    assert found["vmovdqu"] == 2 * steps
+    counts = opcodes(body)
+    assert counts["vpmaddwd"] == counts["vaddps"] == 2 * m * steps
+    assert counts["vpbroadcastd"] == m * steps
+    assert counts["vmovdqu"] == 2 * steps
     assert not touches_stack(body)
     # Both products of a row before its sums, which would delay the second one.
     products = sums = 0
@@ -277,10 +279,10 @@ def test_the_loop_over_pairs_keeps_its_sums_in_registers(
 ) -> None:
     lines = assembly(name, spec(kind, (1, 6, 256, n), *forms))
     body = loop(lines)
-    found = opcodes(body)
-    assert found[product] == found["vpaddd"] + found["vpaddw"] == 12 * UNROLL_INT
-    assert found[load] == 6 * UNROLL_INT
-    assert found["vmovdqu"] == 2 * UNROLL_INT
+    counts = opcodes(body)
+    assert counts[product] == counts["vpaddd"] + counts["vpaddw"] == 12 * UNROLL_INT
+    assert counts[load] == 6 * UNROLL_INT
+    assert counts["vmovdqu"] == 2 * UNROLL_INT
     # Two products before their sums: sums would take the multipliers' turns.
     order = [line.split()[0] for line in body]
     assert sum(a == b == product for a, b in itertools.pairwise(order)) >= 4
@@ -292,9 +294,9 @@ def test_the_loop_over_pairs_keeps_its_sums_in_registers(
 def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
     forms = "s32@L1[0,1,2,1p6]", "s32@L1[0,2,1,2p16]", "s32@VRF[0,1,2]v8"
     lines = assembly("gemm_registers", spec(Matmul(True), (1, 5, 256, 16), *forms))
-    found = opcodes(loop(lines))
-    assert found["vpmulld"] == found["vpaddd"] == 10 * UNROLL_INT
-    assert found["vmovdqa"] == 0
+    counts = opcodes(loop(lines))
+    assert counts["vpmulld"] == counts["vpaddd"] == 10 * UNROLL_INT
+    assert counts["vmovdqa"] == 0
     assert not touches_stack(lines)
 
 
@@ -316,28 +318,28 @@ def test_a_narrow_end_is_one_masked_store() -> None:
 
 def test_a_transpose_is_the_shuffles_of_avx() -> None:
     lines = assembly("transpose", spec(Move(2), (8, 8), "f32@L1[0,1]", "f32@L1[1,0]"))
-    found = opcodes(lines)
+    counts = opcodes(lines)
     names = ("vunpcklps", "vunpckhps", "vunpcklpd", "vunpckhpd")
-    assert [found[name] for name in names] == [4, 4, 4, 4]
-    assert found["vinsertf128"] + found["vperm2f128"] == 8
-    assert found["vmovups"] == 16
+    assert [counts[name] for name in names] == [4, 4, 4, 4]
+    assert counts["vinsertf128"] + counts["vperm2f128"] == 8
+    assert counts["vmovups"] == 16
     assert not touches_stack(lines)
 
 
 def test_a_long_transpose_asks_for_each_line_once() -> None:
     forms = "f32@L2[0,1]", "f32@MEM[1,0]"
     lines = assembly("transpose_prefetch", spec(Move(2), (512, 16), *forms))
-    found = opcodes(lines)  # of a loop that asks, and of one that does not
-    assert found["prefetcht0"] == 16
-    assert found["vunpcklps"] + found["vunpckhps"] == 2 * 4 * 8
+    counts = opcodes(lines)  # of a loop that asks, and of one that does not
+    assert counts["prefetcht0"] == 16
+    assert counts["vunpcklps"] + counts["vunpckhps"] == 2 * 4 * 8
     assert not touches_stack(lines)
 
 
 def test_packing_six_rows_takes_no_more_than_their_share() -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]"
     lines = assembly("transpose", spec(Move(3), (1, 6, 8), *forms))
-    found = opcodes(lines)
-    assert sum(v for k, v in found.items() if k.startswith(("vunpck", "vshuf"))) == 10
+    counts = opcodes(lines)
+    assert sum(v for k, v in counts.items() if k.startswith(("vunpck", "vshuf"))) == 10
     assert not touches_stack(lines)
 
 
@@ -357,48 +359,48 @@ def of_graph(
 ) -> Counter[str]:
     """The instructions of the longest loop of a graph whose operands are in L1."""
     kind = parse_spec(text, AVX2.limits).kind
-    given = spec(kind, sizes, *(f"f32@L1{layout}" for layout in layouts))
-    return opcodes(max(loops(assembly(kernel, given)), key=len))
+    goal = spec(kind, sizes, *(f"f32@L1{layout}" for layout in layouts))
+    return opcodes(max(loops(assembly(kernel, goal)), key=len))
 
 
 def test_squares_are_summed_by_multiply_adds() -> None:
     """As products are: of the elements' distance from a mean, a row at a time."""
     text = "compose:4x768:f32:graph=y[r]=sum(square(x[r,n]-u[r]))"
-    found = of_graph("graph_rows", text, (4, 768), "[0,1]", "[0]", "[0]")
-    fused = sum(count for op, count in found.items() if op.startswith("vfmadd"))
-    assert fused == found["vsubps"] > 0
-    assert not found["vmulps"] + found["vaddps"]
+    counts = of_graph("graph_rows", text, (4, 768), "[0,1]", "[0]", "[0]")
+    fused = sum(count for op, count in counts.items() if op.startswith("vfmadd"))
+    assert fused == counts["vsubps"] > 0
+    assert not counts["vmulps"] + counts["vaddps"]
 
 
 def test_a_number_is_rounded_to_a_whole_one_by_one_instruction() -> None:
     text = "compose:4x768:f32:graph=y[r,n]=round(x[r,n])"
-    found = of_graph("graph_rows", text, (4, 768), "[0,1]", "[0,1]")
-    assert found["vroundps"] > 0
-    assert not found["vaddps"] + found["vandps"] + found["vcmpltps"]
+    counts = of_graph("graph_rows", text, (4, 768), "[0,1]", "[0,1]")
+    assert counts["vroundps"] > 0
+    assert not counts["vaddps"] + counts["vandps"] + counts["vcmpltps"]
 
 
 def test_exp_is_nine_multiply_adds_and_a_power_of_two() -> None:
     """With no lower bound on AVX-512: where the power is 0, a mask says so."""
     text = "compose:1x4096:f32:graph=y[r,n]=exp(x[r,n])"
-    found = of_graph("graph_rows_512", text, (1, 4096), "[0,1]", "[0,1]")
-    fused = sum(count for op, count in found.items() if op.startswith("vfm"))
-    assert fused == 9 * found["vscalefps"] > 0
-    assert found["vminps"] == found["vscalefps"]
-    assert not found["vmaxps"] + found["vmulps"]
+    counts = of_graph("graph_rows_512", text, (1, 4096), "[0,1]", "[0,1]")
+    fused = sum(count for op, count in counts.items() if op.startswith("vfm"))
+    assert fused == 9 * counts["vscalefps"] > 0
+    assert counts["vminps"] == counts["vscalefps"]
+    assert not counts["vmaxps"] + counts["vmulps"]
 
 
 def test_the_maximum_of_a_row_is_one_choice_a_vector_and_a_check_of_two() -> None:
     text = "compose:1x4096:f32:graph=y[r]=max(x[r,n])"
-    found = of_graph("graph_rows_512", text, (1, 4096), "[0,1]", "[0]")
-    assert found["vrangeps"] == 2 * found["vcmpunordps"] > 0
-    assert not found["vmaxps"] + found["vandps"]
+    counts = of_graph("graph_rows_512", text, (1, 4096), "[0,1]", "[0]")
+    assert counts["vrangeps"] == 2 * counts["vcmpunordps"] > 0
+    assert not counts["vmaxps"] + counts["vandps"]
 
 
 def test_vectors_side_by_side_are_computed_in_turn() -> None:
     """So that between two multiply-adds of a chain there are those of the others."""
     kind = parse_spec("compose:1x4096:f32:graph=y[r,n]=exp(x[r,n])", AVX2.limits).kind
-    given = spec(kind, (1, 4096), "f32@L1[0,1]", "f32@L1[0,1]")
-    inner = max(loops(assembly("graph_rows_512", given)), key=len)
+    goal = spec(kind, (1, 4096), "f32@L1[0,1]", "f32@L1[0,1]")
+    inner = max(loops(assembly("graph_rows_512", goal)), key=len)
     fused = [line.split()[-1] for line in inner if "vfmadd" in line]
     last = dict.fromkeys(fused, -4)
     for place, register in enumerate(fused):
@@ -408,9 +410,9 @@ def test_vectors_side_by_side_are_computed_in_turn() -> None:
 
 
 def test_the_maximum_of_rows_on_their_own_is_one_choice_a_vector() -> None:
-    given = spec(named("max_accum"), (4, 999), "f32@L1[0,1]", "f32@L1[0]")
-    found = opcodes(loop(assembly("reduce_rows_512", given)))
-    assert found["vrangeps"] == 2 * found["vcmpunordps"] == 8
+    goal = spec(named("max_accum"), (4, 999), "f32@L1[0,1]", "f32@L1[0]")
+    counts = opcodes(loop(assembly("reduce_rows_512", goal)))
+    assert counts["vrangeps"] == 2 * counts["vcmpunordps"] == 8
 
 
 def test_functions_have_short_code() -> None:
@@ -424,8 +426,8 @@ def test_functions_have_short_code() -> None:
 def test_long_rows_are_not_written_out_one_by_one() -> None:
     """A loop of two long rows stays one, with one load for each vector of a step."""
     kind = parse_spec("compose:2x4096:f32:graph=y[r]=sum(x[r,n])", AVX2.limits).kind
-    given = spec(kind, (2, 4096), "f32@L1[0,1]", "f32@L1[0]")
-    lines = assembly("graph_rows_512", given)
+    goal = spec(kind, (2, 4096), "f32@L1[0,1]", "f32@L1[0]")
+    lines = assembly("graph_rows_512", goal)
     assert len([body for body in loops(lines) if len(body) < 20]) == 1
 
 

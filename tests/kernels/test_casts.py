@@ -32,8 +32,8 @@ def all_patterns(source: str, dest: str = "bf16") -> np.ndarray[Any, Any]:
         return bits.astype(np.uint16).view(Dtype.parse(source).numpy)
     lower = bits[:, None] << 16 | np.array(LOWER, np.uint32)
     if dest == "f16":  # its last place is the 13th bit: all of bits 13 to 31 have 2^19
-        kept = np.arange(0, 1 << 19, 7, dtype=np.uint32)
-        lower = kept[:, None] << 13 | np.array(LOWER, np.uint32) >> 3
+        low = np.arange(0, 1 << 19, 7, dtype=np.uint32)
+        lower = low[:, None] << 13 | np.array(LOWER, np.uint32) >> 3
     return lower.reshape(-1).view(np.float32)
 
 
@@ -66,10 +66,10 @@ def test_a_narrow_float_is_rounded_to_the_nearest_and_to_even(dtype: str) -> Non
     infinity = np.array([np.inf], narrow_type).view(np.uint16)[0]
     values = all_patterns("f32", dtype)
     goal = cast((len(values),), "f32@L1[0]", f"{dtype}@L1[0]")
-    found = goal.evaluate(values)
+    rounded = goal.evaluate(values)
     finite = np.isfinite(values)
-    assert np.all(np.isnan(found.astype(np.float32)) == np.isnan(values))
-    bits = found.view(np.uint16)
+    assert np.all(np.isnan(rounded.astype(np.float32)) == np.isnan(values))
+    bits = rounded.view(np.uint16)
     exact = values[finite].astype(np.float64)
     for step in (-1, 1):  # no neighbour is nearer, and none as near is even instead
         near = bits[finite].astype(np.int32) + step
@@ -77,14 +77,14 @@ def test_a_narrow_float_is_rounded_to_the_nearest_and_to_even(dtype: str) -> Non
         inside &= (near & 0x8000) == (bits[finite] & 0x8000)
         with np.errstate(invalid="ignore"):
             other = near.astype(np.uint16).view(narrow_type).astype(np.float64)
-            mine = np.abs(found[finite].astype(np.float64) - exact)
+            mine = np.abs(rounded[finite].astype(np.float64) - exact)
             theirs = np.abs(other - exact)
         tie = mine == theirs
         infinite = np.isinf(mine)
         assert np.all((mine <= theirs) | infinite | ~inside)
         assert np.all((bits[finite] & 1 == 0) | ~tie | infinite | ~inside)
     wide = np.abs(exact) >= (2 - float(limits.eps) / 2) * 2.0 ** (limits.maxexp - 1)
-    assert np.array_equal(np.isinf(found[finite].astype(np.float32)), wide)
+    assert np.array_equal(np.isinf(rounded[finite].astype(np.float32)), wide)
 
 
 @pytest.mark.parametrize("dtype", NARROW)
@@ -98,5 +98,5 @@ def test_widening_keeps_numbers_and_payloads(dtype: str) -> None:
     assert np.array_equal(np.signbit(wide), np.signbit(narrow.astype(np.float32)))
     back = spec(Move(1), (HALF,), "f32@L1[0]", f"{dtype}@L1[0]").evaluate(wide)
     quiet = 1 << ml_dtypes.finfo(narrow.dtype).nmant - 1
-    kept = narrow.view(np.uint16) | np.where(numbers, 0, quiet).astype(np.uint16)
-    assert np.array_equal(back.view(np.uint16), kept)
+    quieted = narrow.view(np.uint16) | np.where(numbers, 0, quiet).astype(np.uint16)
+    assert np.array_equal(back.view(np.uint16), quieted)

@@ -53,9 +53,9 @@ def check_zeros(case: Case, address: int) -> None:
     lhs, rhs, out = map(np.zeros_like, arrays)
     has_sign = case.spec.dtypes[1].is_float or case.spec.dtypes[1].is_signed
     lhs = lhs if has_sign else -lhs  # times 255
-    found, _ = run(case, address, [lhs, rhs - 1, -out], "end")
-    assert np.all(np.signbit(found)), case
-    assert not np.any(found), case
+    results, _ = run(case, address, [lhs, rhs - 1, -out], "end")
+    assert np.all(np.signbit(results)), case
+    assert not np.any(results), case
 
 
 @pytest.mark.sampled(15)

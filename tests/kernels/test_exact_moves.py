@@ -63,7 +63,7 @@ SMALL = list(itertools.product(range(1, 9), range(1, 9)))
 def fills() -> Iterator[Exact]:
     """Fills with zero and with the lowest number."""
     kinds = (Fill(2, "zero"), Fill(2, "lowest"), Fill(2, "lowest"))
-    for dtype in (own.value for own in ELEMENT_TYPES):
+    for dtype in (element.value for element in ELEMENT_TYPES):
         for kernel, form in (
             ("fill_rows", near(dtype)),
             ("fill_registers", held(dtype)),
@@ -183,9 +183,9 @@ def test_every_edge_size_is_exact(group: str) -> None:
     every: list[Case] = []
     for row in GROUPS[group]:
         kinds = itertools.cycle(row.kinds)
-        given = [spec(next(kinds), size, *row.forms) for size in row.sizes]
-        cases = legal_cases(row.kernel, tuple(given))
-        assert 3 * len(cases) >= len(given), row  # long rows are for loops
+        specs = [spec(next(kinds), size, *row.forms) for size in row.sizes]
+        cases = legal_cases(row.kernel, tuple(specs))
+        assert 3 * len(cases) >= len(specs), row  # long rows are for loops
         every += cases
     check_random(every)
 

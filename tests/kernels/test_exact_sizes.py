@@ -175,10 +175,10 @@ def halves() -> Iterator[Exact]:
         sizes = [(1, 9, n) for n in TWIN] + [(m, 9, 75) for m in range(2, 9)]
         sizes += [(m, k, 40) for m in (1, 2) for k in (1, 8, 15, 16, 17, 40)]
         some = 0 if isa else 1  # of more rows registers are too few
-        own = mixed(lhs, narrow="f16")
-        yield exact(f"gemv_axpy_f16{isa}", own, sizes, accum, some)
+        product = mixed(lhs, narrow="f16")
+        yield exact(f"gemv_axpy_f16{isa}", product, sizes, accum, some)
         ahead = itertools.product((1, 2), (8, 13, 16), (1024, 1031, 1100))
-        yield exact(f"gemv_axpy_f16_rows{isa}", own, ahead, accum)
+        yield exact(f"gemv_axpy_f16_rows{isa}", product, ahead, accum)
     narrow = (("f16", "f16", True), ("f32", "f16", False), ("f32", "s8", False))
     bytes_of = (("f32", "u8", True), ("u8", "s8", False))
     for isa, (lhs, rhs, accum) in itertools.product(("", "_512"), (*narrow, *bytes_of)):
@@ -328,19 +328,19 @@ EXACT = [row for table in TABLES for row in table()]
 @pytest.mark.parametrize("row", EXACT, ids=str)
 def test_every_edge_size_is_exact(row: Exact) -> None:
     limits = limits_of(row.kernel)
-    given = [spec(row.kind, (1, *s), *row.forms, limits=limits) for s in row.sizes]
-    cases = legal_cases(row.kernel, tuple(given))
+    specs = [spec(row.kind, (1, *s), *row.forms, limits=limits) for s in row.sizes]
+    cases = legal_cases(row.kernel, tuple(specs))
     if row.some_from:
         wanted = {k for _, k, _ in row.sizes if k >= row.some_from}
         assert {case.spec.sizes[2] for case in cases} == wanted
     else:
-        assert len(cases) == len(given)
+        assert len(cases) == len(specs)
     check_random(cases)
 
 
 @pytest.mark.parametrize(("kernel", "text", "reason"), rows(__file__, "refusals"))
 def test_what_does_not_fit_says_why(kernel: str, text: str, reason: str) -> None:
-    given: Spec = parse_spec(text, AVX2.limits)
-    conditions = KERNELS[kernel].conditions(Frame.of(given))
-    assert KERNELS[kernel].accepts(given.key)
+    goal: Spec = parse_spec(text, AVX2.limits)
+    conditions = KERNELS[kernel].conditions(Frame.of(goal))
+    assert KERNELS[kernel].accepts(goal.key)
     assert reason in [c.text for c in conditions if not c.holds]

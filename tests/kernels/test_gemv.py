@@ -45,30 +45,30 @@ PANELS = "MEM[0,2,1,2p64]"
 
 @pytest.mark.parametrize(("k", "n", "lines"), [(48, 64, 0), (52, 64, 8), (48, 40, 0)])
 def test_the_last_panel_asks_for_nothing_behind_it(k: int, n: int, lines: int) -> None:
-    given = mixed((1, 1, k, n), "f32", PANELS)
-    found = opcodes(assembly("gemv_axpy_bf16_prefetch", given))
-    assert found["prefetcht0"] == lines
+    goal = mixed((1, 1, k, n), "f32", PANELS)
+    counts = opcodes(assembly("gemv_axpy_bf16_prefetch", goal))
+    assert counts["prefetcht0"] == lines
 
 
 def test_few_rows_do_not_ask_ahead() -> None:
-    given = mixed((1, 1, 47, 64), "f32", PANELS)
-    assert not legal_cases("gemv_axpy_bf16_prefetch", (given,))
+    goal = mixed((1, 1, 47, 64), "f32", PANELS)
+    assert not legal_cases("gemv_axpy_bf16_prefetch", (goal,))
 
 
 SPECIALIZE_RANGE = "MEM[0,2,1,2p16]"
 
 
-def whole_rhs(given: Spec) -> Spec:
+def whole_rhs(goal: Spec) -> Spec:
     """The same Spec with a gapless rhs."""
-    lhs, rhs, out = given.tensors
+    lhs, rhs, out = goal.tensors
     gapless = dataclasses.replace(rhs, contiguous=True)
-    return dataclasses.replace(given, tensors=(lhs, gapless, out))
+    return dataclasses.replace(goal, tensors=(lhs, gapless, out))
 
 
 def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
-    given = dot((1, 5, 40, 1), rhs=ROWS)
-    assert not KERNELS["gemv_dot"].accepts(given.key)
-    assert KERNELS["gemv_dot"].accepts(whole_rhs(given).key)
+    goal = dot((1, 5, 40, 1), rhs=ROWS)
+    assert not KERNELS["gemv_dot"].accepts(goal.key)
+    assert KERNELS["gemv_dot"].accepts(whole_rhs(goal).key)
     two = Frame.of(whole_rhs(dot((1, 5, 40, 2), rhs=ROWS)))
     reasons = [c.text for c in KERNELS["gemv_dot"].conditions(two) if not c.holds]
     assert reasons == ["needs n = 1 where rhs is row-major: tile n to 1"]
@@ -89,9 +89,9 @@ def test_rows_of_out_from_beyond_l1_have_room_beside_a_tile_of_rhs_there(
     rhs: str, out: str, lines: int, fits: bool
 ) -> None:
     forms = f"f32@L1{ROWS}", f"f32@{rhs}{ROWS}", f"f32@{out}{ROWS}"
-    given = spec(Matmul(True), (1, 1, 8, 16 * lines), *forms)
-    given = dataclasses.replace(given, limits=Limits.of(vrf=16, l1=9, l2=64))
-    conditions = KERNELS["gemv_axpy"].conditions(Frame.of(given))
+    goal = spec(Matmul(True), (1, 1, 8, 16 * lines), *forms)
+    goal = dataclasses.replace(goal, limits=Limits.of(vrf=16, l1=9, l2=64))
+    conditions = KERNELS["gemv_axpy"].conditions(Frame.of(goal))
     beside = [c.holds for c in conditions if "out beside rhs" in c.text]
     assert all(beside) == fits
 
@@ -125,92 +125,91 @@ def test_factors_that_registers_do_not_hold_cost_loads() -> None:
     assert cost(2) < cost(4) < cost(6)
 
 
-def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:
+def hot_loop(name: str, goal: Spec) -> tuple[list[str], Counter[str]]:
     """The innermost loop with the most products, and its instructions counted."""
-    body = max(loops(assembly(name, given)), key=lambda s: opcodes(s)["vfmadd231ps"])
+    body = max(loops(assembly(name, goal)), key=lambda s: opcodes(s)["vfmadd231ps"])
     return body, opcodes(body)
 
 
-def products_of(found: Counter[str]) -> int:
-    return sum(count for name, count in found.items() if name.startswith("vfmadd"))
+def products_of(counts: Counter[str]) -> int:
+    return sum(count for name, count in counts.items() if name.startswith("vfmadd"))
 
 
 def test_axpy_loads_and_stores_out_once_for_eight_rows() -> None:
-    body, found = hot_loop("gemv_axpy", axpy((1, 1, 64, 512), rhs="MEM"))
-    assert products_of(found) == 16
-    assert found["prefetcht1"] == 8
-    assert found["vmovups"] == 4
+    body, counts = hot_loop("gemv_axpy", axpy((1, 1, 64, 512), rhs="MEM"))
+    assert products_of(counts) == 16
+    assert counts["prefetcht1"] == 8
+    assert counts["vmovups"] == 4
     assert not touches_stack(body)
 
 
 def test_rows_that_ask_ahead_ask_for_as_many_lines_as_they_read() -> None:
     """Of themselves, and at their end of the next rows; the last ones for nothing."""
-    for name, given, products in (
+    for name, goal, products in (
         ("gemv_axpy_prefetch", axpy((1, 1, 64, 2048), rhs="MEM"), 8),
         ("gemv_axpy_prefetch", axpy((1, 4, 64, 2048), rhs="MEM"), 32),
         ("gemv_dot_prefetch", dot((1, 64, 2048, 1), level="MEM"), 8),
     ):
-        body, found = hot_loop(name, given)
-        assert found["prefetcht0"] == 4, name
-        assert products_of(found) == products
+        body, counts = hot_loop(name, goal)
+        assert counts["prefetcht0"] == 4, name
+        assert products_of(counts) == products
         # Of several rows some factors are on the stack, as those of `gemv_axpy`.
-        assert not touches_stack(body) or given.sizes[1] == 4
+        assert not touches_stack(body) or goal.sizes[1] == 4
         asking = [
-            Counter(opcodes(loop))["prefetcht0"]
-            for loop in loops(assembly(name, given))
+            Counter(opcodes(loop))["prefetcht0"] for loop in loops(assembly(name, goal))
         ]
         assert set(asking) == {0, 4}, name
 
 
 def test_bf16_is_widened_by_a_shift_and_a_mask() -> None:
-    for name, given, rows in (
+    for name, goal, rows in (
         ("gemv_axpy_bf16", mixed((1, 1, 64, 512), "f32"), 8),
         ("gemv_dot", mixed((1, 1, 512, 64), "bf16", f"MEM{COLUMNS}"), 4),
     ):
-        body, found = hot_loop(name, given)
-        assert found["vpslld"] >= 2 * rows
-        assert found["vpmovzxwd"] == 0
-        assert found["prefetcht1"] == rows
+        body, counts = hot_loop(name, goal)
+        assert counts["vpslld"] >= 2 * rows
+        assert counts["vpmovzxwd"] == 0
+        assert counts["prefetcht1"] == rows
         assert not touches_stack(body)
 
 
 def test_panels_ask_for_as_many_lines_as_they_read() -> None:
-    given = mixed((1, 1, 512, 192), "f32", PANELS)
-    body, found = hot_loop("gemv_axpy_bf16_prefetch", given)
-    assert found["prefetcht0"] == 8
-    assert found["vbroadcastss"] == 4
-    assert found["vmovdqu"] == 16
+    goal = mixed((1, 1, 512, 192), "f32", PANELS)
+    body, counts = hot_loop("gemv_axpy_bf16_prefetch", goal)
+    assert counts["prefetcht0"] == 8
+    assert counts["vbroadcastss"] == 4
+    assert counts["vmovdqu"] == 16
     assert not touches_stack(body)
 
 
 def test_runs_apart_are_read_side_by_side() -> None:
-    given = mixed((1, 1, 512, 960), "f32", SPECIALIZE_RANGE)
-    body, found = hot_loop("gemv_axpy_bf16_streams", given)
-    assert found["vbroadcastss"] == 2
-    assert found["vmovdqu"] == found["vpslld"] == 2 * 5
-    assert found["prefetcht1"] == 5
-    assert products_of(found) == 2 * 10
+    goal = mixed((1, 1, 512, 960), "f32", SPECIALIZE_RANGE)
+    body, counts = hot_loop("gemv_axpy_bf16_streams", goal)
+    assert counts["vbroadcastss"] == 2
+    assert counts["vmovdqu"] == counts["vpslld"] == 2 * 5
+    assert counts["prefetcht1"] == 5
+    assert products_of(counts) == 2 * 10
     assert not touches_stack(body)
-    given = mixed((1, 1, 512, 60), "bf16", f"MEM{COLUMNS}")
-    body, found = hot_loop("gemv_dot_streams", given)
-    assert found["vmovdqu"] == found["vpslld"] == 2 * 6
-    assert found["prefetcht1"] == 5
-    assert products_of(found) == 2 * 10
+    goal = mixed((1, 1, 512, 60), "bf16", f"MEM{COLUMNS}")
+    body, counts = hot_loop("gemv_dot_streams", goal)
+    assert counts["vmovdqu"] == counts["vpslld"] == 2 * 6
+    assert counts["prefetcht1"] == 5
+    assert products_of(counts) == 2 * 10
     assert not touches_stack(body)
-    given = whole_rhs(axpy((1, 1, 512, 960), rhs="MEM"))
-    body, found = hot_loop("gemv_axpy_streams", given)
-    assert products_of(found) == 10
-    assert found["vmovups"] == 4
+    goal = whole_rhs(axpy((1, 1, 512, 960), rhs="MEM"))
+    body, counts = hot_loop("gemv_axpy_streams", goal)
+    assert products_of(counts) == 10
+    assert counts["vmovups"] == 4
     assert not touches_stack(body)
-    body, found = hot_loop("gemv_dot_streams", dot((1, 60, 512, 1), level="MEM"))
-    assert found["vfmadd231ps"] == 10
-    assert found["vmovups"] == 2
-    assert found["prefetcht1"] == 0
+    body, counts = hot_loop("gemv_dot_streams", dot((1, 60, 512, 1), level="MEM"))
+    assert counts["vfmadd231ps"] == 10
+    assert counts["vmovups"] == 2
+    assert counts["prefetcht1"] == 0
     assert not touches_stack(body)
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "goal"),
     [
         ("gemv_axpy_bf16_streams", whole_rhs(mixed((1, 1, 15, 2048), "f32"))),
         ("gemv_axpy_bf16_streams", mixed((1, 1, 512, 240), "f32", SPECIALIZE_RANGE)),
@@ -219,20 +218,20 @@ def test_runs_apart_are_read_side_by_side() -> None:
     ids=["rows", "panels", "columns"],
 )
 def test_the_last_of_runs_apart_ask_for_nothing_behind_them(
-    name: str, given: Spec
+    name: str, goal: Spec
 ) -> None:
     """Three times five units: others ask all along, the last until near their end."""
-    asking = [opcodes(body)["prefetcht1"] for body in loops(assembly(name, given))]
+    asking = [opcodes(body)["prefetcht1"] for body in loops(assembly(name, goal))]
     assert set(asking) == {0, 5}
     assert asking.count(0) == 1
     assert asking[-1] == 0
 
 
 def test_dot_multiplies_straight_from_memory() -> None:
-    body, found = hot_loop("gemv_dot", dot((1, 64, 512, 1), level="MEM"))
-    assert found["vfmadd231ps"] == 16
-    assert found["prefetcht1"] == 8
-    assert found["vmovups"] == 2
+    body, counts = hot_loop("gemv_dot", dot((1, 64, 512, 1), level="MEM"))
+    assert counts["vfmadd231ps"] == 16
+    assert counts["prefetcht1"] == 8
+    assert counts["vmovups"] == 2
     assert not touches_stack(body)
 
 
@@ -244,7 +243,7 @@ def test_f16_is_widened_by_instructions(name: str, rhs: str, lhs: str) -> None:
     """No function is called, and no element is widened by itself in the loop."""
     text = assembly(name, mixed((1, 1, 512, 512), lhs, rhs, narrow="f16"))
     body = max(loops(text), key=lambda one: opcodes(one)["vcvtph2ps"])
-    found = opcodes(body)
-    assert found["vcvtph2ps"] >= products_of(found) >= 16
+    counts = opcodes(body)
+    assert counts["vcvtph2ps"] >= products_of(counts) >= 16
     assert not touches_stack(body)
     assert not any("call" in line or "hf2" in line for line in text)

@@ -41,12 +41,12 @@ def _spec(name: str, axis: str, size: int, kernel: str) -> Spec:
     sizes = [(OTHER | {axis: size})[dim] for dim in "mni"[: 2 + (name in TAPS)]]
     text = f"compose:{'x'.join(map(str, sizes))}:f32:graph={GRAPHS[name]}"
     limits = limits_of(kernel)
-    found = parse_spec(text, limits)
+    parsed = parse_spec(text, limits)
     forms = (
         dataclasses.replace(tensor, level=L1, contiguous=False)
-        for tensor in found.tensors
+        for tensor in parsed.tensors
     )
-    return dataclasses.replace(found, tensors=tuple(forms), serial=True)
+    return dataclasses.replace(parsed, tensors=tuple(forms), serial=True)
 
 
 TAPS = ("taps", "steps")
@@ -61,33 +61,33 @@ FULL = ("map", "row", "column")
 def test_edge_sizes_of_each_axis(kernel: str, name: str) -> None:
     axes = "mni" if name in TAPS else "mn"
     edge = EDGE if kernel == "graph_rows" and name in FULL else TWIN
-    given = [_spec(name, axis, size, kernel) for axis in axes for size in edge]
-    cases = legal_cases(kernel, tuple(given))
-    assert len(cases) == len(given)
+    specs = [_spec(name, axis, size, kernel) for axis in axes for size in edge]
+    cases = legal_cases(kernel, tuple(specs))
+    assert len(cases) == len(specs)
     check_random(cases)
 
 
 @pytest.mark.parametrize("kernel", ["graph_rows", "graph_rows_512"])
 def test_exp_has_the_bits_of_its_definition(kernel: str) -> None:
     """Of results that are denormal, zero and infinite, too, however it is scaled."""
-    given = np.linspace(-110, 95, 4093, dtype=np.float32)
+    numbers = np.linspace(-110, 95, 4093, dtype=np.float32)
     last = [-np.inf, np.inf, np.nan, -104.67, -103.98, -103.97, -176, 88.73, 0, -0.0]
-    given = np.concatenate([given, np.asarray(last, np.float32)])
+    numbers = np.concatenate([numbers, np.asarray(last, np.float32)])
     graph = "y[m,n]=exp(x[m,n])"
-    whole = parse_spec(f"compose:1x{given.size}:f32:graph={graph}", limits_of(kernel))
+    whole = parse_spec(f"compose:1x{numbers.size}:f32:graph={graph}", limits_of(kernel))
     forms = (dataclasses.replace(t, level=L1) for t in whole.tensors)
     spec = dataclasses.replace(whole, tensors=tuple(forms), serial=True)
     cases = legal_cases(kernel, (spec,))
     skip_where_it_cannot_run(isa_of(cases))
-    engine, found = compiled(cases), np.empty_like(given)
+    engine, result = compiled(cases), np.empty_like(numbers)
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
         engine.address("f0")
     )
-    call(given.ctypes.data, found.ctypes.data)
-    wanted = exp(ArrayElements(()), given)
-    number = ~np.isnan(given)
-    assert np.isnan(found[~number]).all()
-    assert found[number].tobytes() == wanted[number].tobytes()
+    call(numbers.ctypes.data, result.ctypes.data)
+    wanted = exp(ArrayElements(()), numbers)
+    number = ~np.isnan(numbers)
+    assert np.isnan(result[~number]).all()
+    assert result[number].tobytes() == wanted[number].tobytes()
 
 
 @pytest.mark.parametrize("reduction", ["max", "min"])
@@ -106,12 +106,12 @@ def test_a_nan_anywhere_in_a_row_is_found(kernel: str, reduction: str) -> None:
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
         engine.address("f0")
     )
-    given = np.random.default_rng(0).standard_normal((size, size), np.float32)
+    numbers = np.random.default_rng(0).standard_normal((size, size), np.float32)
     result = np.empty(size, np.float32)
-    call(given.ctypes.data, result.ctypes.data)
-    assert np.array_equal(result, getattr(given, reduction)(axis=1))
-    np.fill_diagonal(given, np.nan)
-    call(given.ctypes.data, result.ctypes.data)
+    call(numbers.ctypes.data, result.ctypes.data)
+    assert np.array_equal(result, getattr(numbers, reduction)(axis=1))
+    np.fill_diagonal(numbers, np.nan)
+    call(numbers.ctypes.data, result.ctypes.data)
     assert np.isnan(result).all()
     zeros = np.full((size, size), -0.0 if reduction == "max" else 0.0, np.float32)
     np.fill_diagonal(zeros, -zeros[0, 0])

@@ -19,12 +19,12 @@ def matmul(sizes: tuple[int, ...], dtype: str, lhs: str, rhs: str) -> Spec:
 
 def test_every_layout_is_exact() -> None:
     sizes = [(1, 6, 7, 16), (1, 4, 7, 24), (1, 3, 5, 9), (1, 5, 2, 7), (1, 1, 4, 1)]
-    given = [
+    specs = [
         matmul(s, dtype, lhs, rhs)
         for s, dtype in zip(sizes, itertools.cycle(["f32", "s32"]), strict=False)
         for lhs, rhs in itertools.product(LHS, RHS)
     ]
-    check_random(legal_cases("gemm_registers", tuple(given)))
+    check_random(legal_cases("gemm_registers", tuple(specs)))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])

@@ -97,8 +97,8 @@ def test_all_products_of_u8_and_s8() -> None:
                 right = np.tile(
                     EVERY[b : b + 16].astype(np.uint8).view(np.int8), (2, 1)
                 )
-                given = [left.reshape(1, 4, 2).astype(lhs), right[None].astype(rhs)]
-                check(case, engine.address(f"f{i}"), [*given, zero])
+                factors = [left.reshape(1, 4, 2).astype(lhs), right[None].astype(rhs)]
+                check(case, engine.address(f"f{i}"), [*factors, zero])
                 count += 64
         return count
 

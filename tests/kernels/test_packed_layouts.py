@@ -38,17 +38,17 @@ MOST = 6
 def packed(kind: Kind) -> list[OneSpec]:
     """Specs of f32 in L1 of which an operand is packed."""
     pools = [ROWS if operand.rank == 2 else LINES for operand in kind.operands]
-    found = []
+    specs = []
     for layouts in itertools.product(*pools):
         if not any(layout.is_packed for layout in layouts):
             continue
-        tensors = tuple(TensorSpec(Dtype.F32, L1, own) for own in layouts)
+        tensors = tuple(TensorSpec(Dtype.F32, L1, of_case) for of_case in layouts)
         for sizes in SIZES:
             try:
-                found.append(OneSpec(kind, sizes, tensors, AVX2.limits))
+                specs.append(OneSpec(kind, sizes, tensors, AVX2.limits))
             except SpecError:
                 continue
-    return found
+    return specs
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -56,8 +56,8 @@ def test_what_a_kernel_takes_of_packs_is_right(kind: Kind) -> None:
     specs, cases = packed(kind), []
     for name, kernel in KERNELS.items():
         if kernel.isa == AVX2_ISA:
-            own = [spec for spec in specs if legal(name, spec)]
-            chosen = random.Random(name).sample(own, min(MOST, len(own)))
+            fitting = [spec for spec in specs if legal(name, spec)]
+            chosen = random.Random(name).sample(fitting, min(MOST, len(fitting)))
             cases += [Case(name, spec) for spec in chosen]
     assert len({case.kernel for case in cases}) >= 1
     check_random(cases)

@@ -23,7 +23,7 @@ GAP = 5
 
 
 def compiled(shapes: Sequence[tuple[int, int, int]], layout: str) -> Engine:
-    """Functions ``f<i>(source, found)``, of an operand with gaps between its rows."""
+    """Functions ``f<i>(source, inside)``, of an operand with gaps between its rows."""
     tensor = TensorSpec(Dtype.S8, MEM, Layout.parse(layout))
     with ir.Context(), ir.Location.unknown():
         byte = ir.IntegerType.get_signless(8)
@@ -39,10 +39,12 @@ def compiled(shapes: Sequence[tuple[int, int, int]], layout: str) -> Engine:
                 entry = function.add_entry_block()
             with ir.InsertionPoint(entry):
                 end = dialect("func").ReturnOp([]).operation
-            given, to = entry.arguments
-            found = emit_range_check(given, tensor, sizes, Encoding.S7, AVX2.isa, end)
+            operand, to = entry.arguments
+            inside = emit_range_check(
+                operand, tensor, sizes, Encoding.S7, AVX2.isa, end
+            )
             with ir.InsertionPoint(end):
-                number = dialect("arith").ExtUIOp(byte, found).result
+                number = dialect("arith").ExtUIOp(byte, inside).result
                 zero = dialect("arith").ConstantOp(ir.IndexType.get(), 0).result
                 dialect("memref").StoreOp(number, to, [zero])
         text = lower_to_llvm_text(module)
@@ -59,10 +61,10 @@ def test_one_element_out_of_bounds_is_found_anywhere(layout: str) -> None:
     engine = compiled(shapes, layout)
 
     def answer(i: int, values: np.ndarray) -> int:  # type: ignore[type-arg]
-        found = np.full(1, 7, np.uint8)
+        status = np.full(1, 7, np.uint8)
         call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2)(engine.address(f"f{i}"))
-        call(values.ctypes.data, found.ctypes.data)
-        return int(found[0])
+        call(values.ctypes.data, status.ctypes.data)
+        return int(status[0])
 
     def everything() -> int:
         rng = np.random.default_rng(0)

@@ -160,10 +160,10 @@ def _names() -> dict[str, str]:
             except ValueError as error:
                 TILES.faults.append(str(error))
 
-        kept = ctypes.CFUNCTYPE(None, *kinds)(safely)
-        _KEPT.append(kept)
+        callback = ctypes.CFUNCTYPE(None, *kinds)(safely)
+        _KEPT.append(callback)
         name = f"emulated_{op.value}"
-        lb.add_symbol(name, ctypes.cast(kept, ctypes.c_void_p).value)
+        lb.add_symbol(name, ctypes.cast(callback, ctypes.c_void_p).value)
         names[AVX512_AMX.instructions[op]] = name
     return names
 

@@ -74,12 +74,12 @@ def optimum() -> None:
     from tests.search.goals import random_goal
 
     for kind in (instance for shown in SHOWN for instance in instances_of(shown)):
-        found = Agreement()
+        agreement = Agreement()
         for seed in range(25):
             spec = random_goal(random.Random(f"{kind} {seed}"), kind)
-            compare(spec, Solver(TARGET), BruteForce(TARGET, 1500), found)
-        assert found.mismatches == [], found.mismatches[:3]
-        assert found.programs[kind.label] >= 20, found
+            compare(spec, Solver(TARGET), BruteForce(TARGET, 1500), agreement)
+        assert agreement.mismatches == [], agreement.mismatches[:3]
+        assert agreement.programs[kind.label] >= 20, agreement
 
 
 def dialect() -> None:

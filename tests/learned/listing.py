@@ -22,8 +22,8 @@ def listing(db: Path) -> str:
     """The text of `FILE`: the best program of each goal, and that of another class."""
     rows = []
     for goal in GOALS:
-        found = morello.candidates(goal, 4, target=AVX2, db=db)
-        features = features_of(Priced([one.impl for one in found], AVX2))
+        candidates = morello.candidates(goal, 4, target=AVX2, db=db)
+        features = features_of(Priced([one.impl for one in candidates], AVX2))
         for name, value in features[0].items():
             other = features[-1].get(name, 0.0)
             rows.append(f"{goal}\t{name}\t{value:.5g}\t{other:.5g}")

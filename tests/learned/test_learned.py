@@ -47,8 +47,8 @@ def test_features_are_as_listed(db: Path) -> None:
 
 def test_counts_are_those_of_the_program(db: Path) -> None:
     impls = [one.impl for one in morello.candidates(TEXT, 6, target=AVX2, db=db)]
-    found = features_of(Priced(impls, AVX2))
-    for one, impl in zip(found, impls, strict=True):
+    features = features_of(Priced(impls, AVX2))
+    for one, impl in zip(features, impls, strict=True):
         parts = {name: v for name, v in one.items() if name.startswith("part ")}
         kinds = {n: v for n, v in one.items() if n.startswith("part of ")}
         parts = {name: v for name, v in parts.items() if name not in kinds}
@@ -60,16 +60,16 @@ def test_counts_are_those_of_the_program(db: Path) -> None:
         fmas = parts["part fma"] * serial / AVX2.ops.fma
         assert fmas > 6 * 8 * 16 / 8 - 1e-6
         assert one["excess"] == pytest.approx(np.log2(impl.cost / impls[0].cost))
-    assert found[0] != found[1]
-    assert matrix(found, ["nodes", "no such"]).tolist() == [
-        [one["nodes"], 0.0] for one in found
+    assert features[0] != features[1]
+    assert matrix(features, ["nodes", "no such"]).tolist() == [
+        [one["nodes"], 0.0] for one in features
     ]
 
 
 def test_whether_parts_take_turns(db: Path) -> None:
     text = "compose:8x16x16:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t)"
-    found = morello.candidates(text, 12, target=AVX2)
-    assert {is_fused(one.impl) for one in found} == {True, False}
+    candidates = morello.candidates(text, 12, target=AVX2)
+    assert {is_fused(one.impl) for one in candidates} == {True, False}
     (product,) = morello.candidates(TEXT, 1, target=AVX2, db=db)
     assert is_fused(product.impl) is None
     (rows,) = morello.candidates("sum:4x9:f32", 1, target=AVX2)
@@ -201,24 +201,24 @@ def test_trees_that_do_not_fit_together_are_refused(
 def test_a_given_model_chooses_and_orders(
     db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = morello.candidates(TEXT, 8, target=AVX2, db=db)
-    feature = f"has {next(f for f in found[0].features if '@' not in f)}"
+    ordered = morello.candidates(TEXT, 8, target=AVX2, db=db)
+    feature = f"has {next(f for f in ordered[0].features if '@' not in f)}"
     path = model_file(tmp_path / "model.npz.xz", "avx2", feature)
     monkeypatch.setenv("MORELLO_LEARNED", str(path))
-    impls = [one.impl for one in found]
+    impls = [one.impl for one in ordered]
     slow = [feature in one for one in features_of(Priced(impls, AVX2))]
     assert slow[0]
     assert not all(slow)
-    order = tried_order(found, AVX2)
-    assert order[0] == found[0]  # what is to be beaten
-    tried = [slow[found.index(one)] for one in order[1:]]
+    order = tried_order(ordered, AVX2)
+    assert order[0] == ordered[0]  # what is to be beaten
+    tried = [slow[ordered.index(one)] for one in order[1:]]
     assert tried == sorted(tried)
     kernel = morello.compile(TEXT, target=AVX2, threads=1, tune="learned", db=db)
     assert kernel.solution.impl == order[1].impl
     a, b = np.ones((6, 8), np.float32), np.ones((8, 16), np.float32)
     assert (kernel(a, b) == 8).all()
     plain = morello.compile(TEXT, target=AVX2, threads=1, db=db)
-    assert plain.solution.impl == found[0].impl
+    assert plain.solution.impl == ordered[0].impl
 
 
 def test_a_program_that_is_hardly_faster_is_not_chosen(
@@ -228,12 +228,12 @@ def test_a_program_that_is_hardly_faster_is_not_chosen(
     goal = parse_spec(TEXT, AVX2.limits)
     solver = Solver(AVX2.at(goal), open_database(db))
     candidates = find_candidates(goal, AVX2, solver, 8)
-    found = [one.impl for one in candidates]
+    impls = [one.impl for one in candidates]
     feature = f"has {next(f for f in candidates[0].features if '@' not in f)}"
-    slow = [feature in one for one in features_of(Priced(found, AVX2))]
-    other = found[slow.index(False)]
-    for faster, wanted in ((1.01, found[0]), (1.03, other)):
-        times = faster * other.cost / found[0].cost
+    slow = [feature in one for one in features_of(Priced(impls, AVX2))]
+    other = impls[slow.index(False)]
+    for faster, wanted in ((1.01, impls[0]), (1.03, other)):
+        times = faster * other.cost / impls[0].cost
         path = tmp_path / f"{faster}.json"
         model_file(path, "avx2", feature, times=times)
         monkeypatch.setenv("MORELLO_LEARNED", str(path))
@@ -251,7 +251,7 @@ def test_fusion_is_left_to_the_cost_model_unless_a_model_decides_it(
     impls = [one.impl for one in morello.candidates(text, 12, target=AVX2, db=db)]
     slow = [feature in one for one in features_of(Priced(impls, AVX2))]
     fused = [is_fused(impl) for impl in impls]
-    assert all(own for own, held in zip(fused, slow, strict=True) if held)
+    assert all(is_one for is_one, held in zip(fused, slow, strict=True) if held)
     assert slow[0]
     kernel = morello.compile(text, target=AVX2, threads=1, tune="learned", db=db)
     assert is_fused(kernel.solution.impl) == fused[0]

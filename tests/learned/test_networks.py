@@ -22,8 +22,8 @@ pytestmark = pytest.mark.quick
 @pytest.fixture(scope="module")
 def priced() -> Priced:
     """Programs of a product, each of another class."""
-    found = morello.candidates("matmul:12x8x64:f32", 6, target=AVX2)
-    return Priced([one.impl for one in found], AVX2)
+    candidates = morello.candidates("matmul:12x8x64:f32", 6, target=AVX2)
+    return Priced([one.impl for one in candidates], AVX2)
 
 
 def _column(nodes: Nodes, name: str) -> np.ndarray:
@@ -36,8 +36,8 @@ def test_the_nodes_of_a_program_are_its_cost(priced: Priced) -> None:
     shares = np.bincount(nodes.program, nodes.shares, nodes.programs)
     assert shares == pytest.approx(np.ones(nodes.programs), abs=0.01)
     took = nodes.shares * priced.costs[nodes.program]
-    runs, own = _column(nodes, "runs"), _column(nodes, "own cost")
-    assert 2 ** (runs + own) == pytest.approx(took)
+    runs, costs = _column(nodes, "runs"), _column(nodes, "own cost")
+    assert 2 ** (runs + costs) == pytest.approx(took)
     assert _column(nodes, "share") == pytest.approx(nodes.shares)
     kinds = [name for name in nodes.names if name.startswith("is ")]
     assert nodes.columns(kinds).sum(axis=1).tolist() == [1.0] * len(nodes.rows)
@@ -88,18 +88,18 @@ def test_loops_around_a_kernel_and_its_operands(
     kernel = _column(nodes, "is gemm_tile") > 0
     assert kernel.sum() == 1
 
-    def found(name: str) -> float:
+    def of_kernel(name: str) -> float:
         return float(_column(nodes, name)[kernel][0])
 
-    assert tuple(found(f"reuse {index}") for index in range(3)) == reuse
+    assert tuple(of_kernel(f"reuse {index}") for index in range(3)) == reuse
     ways = {f"{way} {i}" for way in ("along", "across") for i in range(3)}
-    assert {way for way in ways if found(way)} == walked
-    assert 2 ** found("bytes in 1 loops") == pytest.approx(64 * lines[0])
+    assert {way for way in ways if of_kernel(way)} == walked
+    assert 2 ** of_kernel("bytes in 1 loops") == pytest.approx(64 * lines[0])
     for depth in (2, 3):  # there are two
-        assert 2 ** found(f"bytes in {depth} loops") == pytest.approx(64 * lines[1])
-    assert found("below move") == 1
-    assert found("depth") == 8
-    assert found("runs") == 3
+        assert 2 ** of_kernel(f"bytes in {depth} loops") == pytest.approx(64 * lines[1])
+    assert of_kernel("below move") == 1
+    assert of_kernel("depth") == 8
+    assert of_kernel("runs") == 3
 
 
 def _nodes(rows: list[list[float]], shares: list[float], program: list[int]) -> Nodes:
@@ -140,9 +140,9 @@ def test_a_model_with_networks_is_the_mean_of_both_halves(
     model = LearnedModel("avx2", "both", ("nodes",), stump(0.5, 0.5), networks)
     model.save(path)
     impls, costs = priced.impls, np.array([impl.cost for impl in priced.impls])
-    found = LearnedModel.load(path).predict(impls, AVX2)
+    predicted = LearnedModel.load(path).predict(impls, AVX2)
     half = networks.predict(nodes_of(priced))
-    assert found == pytest.approx(costs * np.exp((half + 0.5) / 2))
+    assert predicted == pytest.approx(costs * np.exp((half + 0.5) / 2))
     trees = LearnedModel("avx2", "trees", ("nodes",), stump(0.5, 0.5))
     assert trees.predict(impls, AVX2) == pytest.approx(costs * np.exp(0.5))
 

@@ -68,11 +68,11 @@ def test_the_choice_falls_back_to_what_was_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A case where the generic target says that a stale kernel is slow."""
-    own = stale(())
-    kernel = main_kernel(choice(own))
+    best = stale(())
+    kernel = main_kernel(choice(best))
     slow = dataclasses.replace(with_costs(AVX2, SLOW), stale=())
     monkeypatch.setitem(TARGETS, "avx2", slow)
-    doubted = dataclasses.replace(own, stale=(kernel,))
+    doubted = dataclasses.replace(best, stale=(kernel,))
     assert kernel not in kernels(choice(doubted))
 
 

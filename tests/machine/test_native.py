@@ -88,10 +88,10 @@ def test_a_cpu_without_costs_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_native_is_one_of_the_known_targets() -> None:
-    found = find_target("native")
-    assert found is TARGETS[found.name]
+    target = find_target("native")
+    assert target is TARGETS[target.name]
     assert find_target("native{threads=3}").threads == 3
-    assert find_target("native{threads=3}").name == found.name
+    assert find_target("native{threads=3}").name == target.name
 
 
 def test_naming_a_target_does_not_load_llvm() -> None:

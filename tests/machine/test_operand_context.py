@@ -49,24 +49,26 @@ def test_most_goals_are_seen_as_they_are(text: str) -> None:
     ],
 )
 def test_rows_at_multiples_of_a_page_are_aliased(text: str, aliased: str) -> None:
-    found = around(text)
-    assert found.aliased == tuple(aliased.split())
+    context = around(text)
+    assert context.aliased == tuple(aliased.split())
     spec = parse_spec(text, AVX2.limits)
     for operand in spec.kind.operands:
         size = spec.dtypes[spec.kind.operands.index(operand)].itemsize
-        assert found.has_aliased(operand.name, size) == (operand.name in found.aliased)
-    assert found.has_aliased("of a copy", 1) == bool(aliased)
+        assert context.has_aliased(operand.name, size) == (
+            operand.name in context.aliased
+        )
+    assert context.has_aliased("of a copy", 1) == bool(aliased)
 
 
 def test_rows_of_a_wider_copy_lie_further_apart() -> None:
-    found = around("matmul:1000x512x1000:bf16,bf16,f32")
-    assert found.widened == (("lhs", 4),)
-    assert found.other == ("lhs", "rhs", "out")
-    assert not found.has_aliased("lhs", 2)
-    assert found.has_aliased("lhs", 4)
-    assert found.has_aliased("of a move", 4)
-    assert not found.has_aliased("rhs", 4)
-    assert AVX2.in_context(found).prices == AVX2.coefficients
+    context = around("matmul:1000x512x1000:bf16,bf16,f32")
+    assert context.widened == (("lhs", 4),)
+    assert context.other == ("lhs", "rhs", "out")
+    assert not context.has_aliased("lhs", 2)
+    assert context.has_aliased("lhs", 4)
+    assert context.has_aliased("of a move", 4)
+    assert not context.has_aliased("rhs", 4)
+    assert AVX2.in_context(context).prices == AVX2.coefficients
     bytes_ = around("matmul:1000x1024x512:u8,s8,s32")
     assert bytes_.widened == (("lhs", 2), ("rhs", 4))
     assert bytes_.aliased == ("out",)

@@ -14,11 +14,11 @@ V1 = "32 31 0:29 {root} {mount} rw - cgroup cgroup rw,cpu,cpuacct\n"
 
 def proc(folder: Path, groups: str, mounts: str) -> Path:
     """A folder of ``/proc`` of a process in these groups."""
-    made = folder / "proc"
-    made.mkdir()
-    (made / "cgroup").write_text(groups)
-    (made / "mountinfo").write_text(mounts)
-    return made
+    folder_of_proc = folder / "proc"
+    folder_of_proc.mkdir()
+    (folder_of_proc / "cgroup").write_text(groups)
+    (folder_of_proc / "mountinfo").write_text(mounts)
+    return folder_of_proc
 
 
 def group(folder: Path, **files: str) -> Path:

@@ -23,7 +23,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 21]> g '
 
 def model(
     nodes: list[Any],
-    given: Mapping[str, Form],
+    arguments: Mapping[str, Form],
     results: Mapping[str, Form],
     constants: Mapping[str, Any] | None = None,
     opset: int = 20,
@@ -32,7 +32,7 @@ def model(
 
     Args:
         nodes: in order.
-        given: the forms of its arguments.
+        arguments: their forms.
         results: those of its results.
         constants: values, or shapes of values that are drawn.
         opset: the version of the operators.
@@ -45,7 +45,9 @@ def model(
         if not isinstance(value, onnx.TensorProto):
             value = numpy_helper.from_array(np.asarray(value), name)
         held.append(value)
-    inputs, outputs = ([_info(*one) for one in of.items()] for of in (given, results))
+    inputs, outputs = (
+        [_info(*one) for one in of.items()] for of in (arguments, results)
+    )
     graph = helper.make_graph(nodes, "graph", inputs, outputs, held)
     versions = {node.domain: 1 for node in nodes} | {"": opset}
     opsets = [helper.make_opsetid(*version) for version in versions.items()]
@@ -79,8 +81,8 @@ def check_by_reference(
     wanted = ReferenceEvaluator(proto).run(None, dict(zip(names, arrays, strict=True)))
     results = evaluated(proto, *arrays)
     results = results if isinstance(results, tuple) else (results,)
-    for own, other in zip(results, wanted, strict=True):
-        np.testing.assert_allclose(own, other, rtol=rtol, atol=atol)
+    for result, other in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(result, other, rtol=rtol, atol=atol)
 
 
 def run(text: str, *arrays: Any, fallback: bool = False) -> Any:

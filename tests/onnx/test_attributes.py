@@ -36,7 +36,7 @@ def i64(*values: int) -> Any:
 
 def _windows() -> list[Case]:
     """Convolutions and pools."""
-    found: list[Case] = []
+    cases: list[Case] = []
     image, filters = f32(1, 4, 7, 6), f32(6, 2, 3, 2)
     for options in (
         {"strides": [2, 3]},
@@ -45,49 +45,49 @@ def _windows() -> list[Case]:
         {"auto_pad": "SAME_UPPER", "strides": [2, 2]},
         {"auto_pad": "VALID", "strides": [2, 2]},
     ):
-        found.append(("Conv", [image], [filters], {"group": 2, **options}))
+        cases.append(("Conv", [image], [filters], {"group": 2, **options}))
         transposed = f32(4, 3, 3, 2)
         if options.get("auto_pad") != "VALID":
-            found.append(("ConvTranspose", [image], [transposed], options))
+            cases.append(("ConvTranspose", [image], [transposed], options))
         pool = {"kernel_shape": [3, 2], **options}
-        found.append(("AveragePool", [image], [], pool))
-        found.append(("LpPool", [image], [], pool))
+        cases.append(("AveragePool", [image], [], pool))
+        cases.append(("LpPool", [image], [], pool))
         if "pads" not in options:  # of which the reference knows only equal ones
-            found.append(("MaxPool", [image], [], pool))
+            cases.append(("MaxPool", [image], [], pool))
         if "auto_pad" not in options:
-            found.append(("AveragePool", [image], [], {"ceil_mode": 1, **pool}))
+            cases.append(("AveragePool", [image], [], {"ceil_mode": 1, **pool}))
         included = {"count_include_pad": 1, "kernel_shape": [3, 2], **options}
-        found.append(("AveragePool", [image], [], included))
+        cases.append(("AveragePool", [image], [], included))
     pool = {"kernel_shape": [2, 2], "p": 3}
-    found.append(("LpPool", [np.abs(image)], [], pool))
-    return found
+    cases.append(("LpPool", [np.abs(image)], [], pool))
+    return cases
 
 
 _SUMS = ("LogSum", "LogSumExp", "Mean", "Sum", "SumSquare")
 
 
 def _reductions() -> list[Case]:
-    found: list[Case] = []
+    cases: list[Case] = []
     x = np.abs(f32(2, 3, 4)) + np.float32(0.1)
     for name in (*_SUMS, "L1", "L2", "Max", "Min", "Prod"):
         for axes, keepdims in itertools.product(([i64(-1)], [i64(0, 2)], []), (0, 1)):
-            found.append((f"Reduce{name}", [x], axes, {"keepdims": keepdims}))
+            cases.append((f"Reduce{name}", [x], axes, {"keepdims": keepdims}))
         if name in ("Max", "Mean", "Min", "Sum"):
-            found.append((f"Reduce{name}", [x], [], {"noop_with_empty_axes": 1}))
+            cases.append((f"Reduce{name}", [x], [], {"noop_with_empty_axes": 1}))
     for name, last in itertools.product(("ArgMax", "ArgMin"), (0, 1)):
         tied = np.array([[1, 3, 3], [2, 2, 2], [-1, -5, -5]], np.float32)
-        found.append((name, [tied], [], {"axis": -1, "select_last_index": last}))
+        cases.append((name, [tied], [], {"axis": -1, "select_last_index": last}))
     for axis in (0, 1, -1):
-        found += [(n, [x], [], {"axis": axis}) for n in ("Softmax", "LogSoftmax")]
-        found.append(("Hardmax", [x], [], {"axis": axis}))
+        cases += [(n, [x], [], {"axis": axis}) for n in ("Softmax", "LogSoftmax")]
+        cases.append(("Hardmax", [x], [], {"axis": axis}))
     for exclusive, reverse in itertools.product((0, 1), (0, 1)):
         options = {"exclusive": exclusive, "reverse": reverse}
-        found.append(("CumSum", [f32(3, 5)], [np.array(1)], options))
-    return found
+        cases.append(("CumSum", [f32(3, 5)], [np.array(1)], options))
+    return cases
 
 
 def _resizes() -> list[Case]:
-    found: list[Case] = []
+    cases: list[Case] = []
     empty = np.zeros(0, np.float32)
     ways = ("half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric")
     for mode, way, sizes in itertools.product(
@@ -95,21 +95,21 @@ def _resizes() -> list[Case]:
     ):
         options = {"mode": mode, "coordinate_transformation_mode": way}
         constants = [empty, empty, i64(1, 2, *sizes)]
-        found.append(("Resize", [f32(1, 2, 6, 5)], constants, options))
+        cases.append(("Resize", [f32(1, 2, 6, 5)], constants, options))
     for how in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
         constants = [empty, empty, i64(1, 1, 9)]
-        found.append(("Resize", [f32(1, 1, 6)], constants, {"nearest_mode": how}))
+        cases.append(("Resize", [f32(1, 1, 6)], constants, {"nearest_mode": how}))
     for options in ({"antialias": 1}, {"exclude_outside": 1}, {"cubic_coeff_a": -0.5}):
         constants = [empty, empty, i64(1, 2, 4, 9)]
         options = {"mode": "cubic", **options}
-        found.append(("Resize", [f32(1, 2, 6, 5)], constants, options))
-    return found
+        cases.append(("Resize", [f32(1, 2, 6, 5)], constants, options))
+    return cases
 
 
 def _others() -> list[Case]:
     x = f32(3, 4)
     channels = [f32(4), f32(4)]
-    found: list[Case] = [
+    cases: list[Case] = [
         ("Gemm", [f32(4, 3)], [f32(5, 4), f32(5)], {"transA": 1, "transB": 1}),
         ("Gemm", [x], [f32(4, 5), f32(3, 1)], {"alpha": 0.5, "beta": 0.3}),
         ("LeakyRelu", [x], [], {"alpha": -0.3}),
@@ -134,12 +134,12 @@ def _others() -> list[Case]:
         ("GridSample", [f32(1, 1, 3, 3), f32(1, 2, 2, 2)], [], {"align_corners": 1}),
     ]
     for mode in ("constant", "edge", "reflect"):
-        found.append(("Pad", [x], [i64(0, 2, 1, 1)], {"mode": mode}))
+        cases.append(("Pad", [x], [i64(0, 2, 1, 1)], {"mode": mode}))
     for reduction in ("none", "add", "mul"):
         constants = [np.array([[0, -2], [1, 3]]), f32(2, 2)]
         options = {"axis": 1, "reduction": reduction}
-        found.append(("ScatterElements", [f32(4, 5)], constants, options))
-    return found
+        cases.append(("ScatterElements", [f32(4, 5)], constants, options))
+    return cases
 
 
 CASES = [*_windows(), *_reductions(), *_resizes(), *_others()]
@@ -159,13 +159,13 @@ def _name(case: Case) -> str:
 @pytest.mark.parametrize("case", _drawn(), ids=_name)
 def test_it_is_read_or_refused(case: Case) -> None:
     op, arrays, constants, attributes = case
-    given = {f"x{place}": array for place, array in enumerate(arrays)}
+    inputs = {f"x{place}": array for place, array in enumerate(arrays)}
     held = {f"c{place}": array for place, array in enumerate(constants)}
-    names = [*given, *(name if held[name].size else "" for name in held)]
+    names = [*inputs, *(name if held[name].size else "" for name in held)]
     layer = node(op, names, ["y"], name="layer", **attributes)
     kinds = {"ArgMax": 7, "ArgMin": 7, "IsInf": 9, "Mod": 7}
-    proto = model([layer], given, {"y": kinds.get(op, 1)}, held)
-    (wanted,) = ReferenceEvaluator(proto).run(None, given)
+    proto = model([layer], inputs, {"y": kinds.get(op, 1)}, held)
+    (wanted,) = ReferenceEvaluator(proto).run(None, inputs)
     try:
         read = morello.from_onnx(proto.SerializeToString(), fallback=True)
     except morello.MorelloError as error:

@@ -21,8 +21,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("onnx") / "layer.onnx"
     weights = np.arange(24, dtype="f4").reshape(8, 3) - 12
     nodes = [node("MatMul", ["x", "w"], ["y"]), node("Relu", ["y"], ["z"])]
-    made = model(nodes, {"x": ("batch", 8)}, {"z": ("batch", 3)}, {"w": weights})
-    path.write_bytes(made.SerializeToString())
+    proto = model(nodes, {"x": ("batch", 8)}, {"z": ("batch", 3)}, {"w": weights})
+    path.write_bytes(proto.SerializeToString())
     return str(path)
 
 
@@ -30,8 +30,8 @@ def test_run_reads_and_writes_arrays(file: str, tmp_path: Path) -> None:
     x = np.arange(16, dtype="f4").reshape(2, 8) - 8
     np.save(tmp_path / "x.npy", x)
     names = str(tmp_path / "x.npy"), str(tmp_path / "z.npy")
-    given = ["--shape", "x=2,8", "--input", f"x={names[0]}", "-o", names[1]]
-    assert main(["run", file, *given, *FLAGS]) == 0
+    arguments = ["--shape", "x=2,8", "--input", f"x={names[0]}", "-o", names[1]]
+    assert main(["run", file, *arguments, *FLAGS]) == 0
     wanted = np.maximum(x @ (np.arange(24, dtype="f4").reshape(8, 3) - 12), 0)
     np.testing.assert_array_equal(np.load(names[1]), wanted)
 

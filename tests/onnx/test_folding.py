@@ -162,7 +162,7 @@ def body(results: list[str], *nodes: Any, loop: bool) -> Any:
     return helper.make_graph(
         list(nodes),
         "body",
-        [helper.make_tensor_value_info(*own) for own in inputs],
+        [helper.make_tensor_value_info(*fields) for fields in inputs],
         [
             helper.make_tensor_value_info(name, kinds.get(name, FLOAT), None)
             for name in results

@@ -56,8 +56,8 @@ def test_it_computes_what_the_reference_does(name: str, tmp_path: Path) -> None:
     proto = MODELS[name]
     path = tmp_path / "model.onnx"
     onnx.save(proto, path)
-    (given,) = proto.graph.input
-    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
+    (argument,) = proto.graph.input
+    shape = [dim.dim_value for dim in argument.type.tensor_type.shape.dim]
     x = drawn(shape)
     (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
     compiled = morello.from_onnx(path).compile(threads=1, time_limit=1)
@@ -65,14 +65,14 @@ def test_it_computes_what_the_reference_does(name: str, tmp_path: Path) -> None:
 
 
 def relu(*shape: int | str) -> bytes:
-    made = model([node("Relu", ["x"], ["y"], name="r")], {"x": shape}, {"y": shape})
-    return bytes(made.SerializeToString())
+    proto = model([node("Relu", ["x"], ["y"], name="r")], {"x": shape}, {"y": shape})
+    return bytes(proto.SerializeToString())
 
 
 def test_an_open_shape_is_given() -> None:
-    found = morello.from_onnx(relu("N", 4), shapes={"x": (3, 4)})
+    read = morello.from_onnx(relu("N", 4), shapes={"x": (3, 4)})
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
-    assert np.array_equal(found.compile(threads=1)(x), np.maximum(x, 0))
+    assert np.array_equal(read.compile(threads=1)(x), np.maximum(x, 0))
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_lookup_falls_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("layer", "given", "made"),
+    ("layer", "shape", "result"),
     [
         # torch-mlir has another constant in it.
         (node("Gelu", ["x"], ["y"], approximate="tanh"), (8, 8), (8, 8)),
@@ -226,9 +226,9 @@ def test_a_lookup_falls_back() -> None:
     ],
     ids=["gelu by tanh", "padded maxima"],
 )
-def test_numbers_of_the_importer(layer: Any, given: Shape, made: Shape) -> None:
-    proto = model([layer], {"x": given}, {"y": made})
-    x = np.linspace(-4, 4, int(np.prod(given)), dtype=np.float32).reshape(given)
+def test_numbers_of_the_importer(layer: Any, shape: Shape, result: Shape) -> None:
+    proto = model([layer], {"x": shape}, {"y": result})
+    x = np.linspace(-4, 4, int(np.prod(shape)), dtype=np.float32).reshape(shape)
     check_by_reference(proto, x, rtol=1e-6, atol=1e-6)
 
 
@@ -238,7 +238,7 @@ WRAPPED = np.array([0, 1, 2, 0, 3, 1], np.int64)
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    ("layer", "given", "results", "constants"),
+    ("layer", "shapes", "results", "constants"),
     [
         (node("Softsign", ["x"], ["y"]), [(3, 5)], [(3, 5)], {}),
         (node("Swish", ["x"], ["y"], alpha=0.7), [(3, 5)], [(3, 5)], {}),
@@ -307,18 +307,18 @@ WRAPPED = np.array([0, 1, 2, 0, 3, 1], np.int64)
     ids=lambda value: value.op_type if hasattr(value, "op_type") else "",
 )
 def test_ops_that_the_importer_lacks_are_smaller_ones(
-    layer: Any, given: list[Shape], results: list[Shape], constants: dict[str, Any]
+    layer: Any, shapes: list[Shape], results: list[Shape], constants: dict[str, Any]
 ) -> None:
     inputs = [name for name in layer.input if name and name not in constants]
     proto = model(
         [layer],
-        dict(zip(inputs, given, strict=True)),
+        dict(zip(inputs, shapes, strict=True)),
         dict(zip(layer.output, results, strict=True)),
         constants,
         opset=24,
     )
     rng = np.random.default_rng(1)
-    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in given]
+    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
     check_by_reference(proto, *arrays)
 
 
@@ -450,10 +450,10 @@ def test_a_loop_of_few_trips_is_unrolled(trips: int) -> None:
     loop = helper.make_node("Loop", ["count", "start", "x"], ["y"], body=body)
     held = {"count": np.array(trips, np.int64), "start": np.array(True)}
     proto = model([loop], {"x": (4,)}, {"y": (4,)}, held)
-    given = np.arange(4, dtype=np.float32)
+    x = np.arange(4, dtype=np.float32)
     if trips > 32:
         with pytest.raises(morello.MorelloError, match="Loop: a loop of 60 trips is"):
             morello.from_onnx(proto.SerializeToString())
         return
-    result = evaluated(proto, given)
-    assert np.array_equal(result, given * 1.875)
+    result = evaluated(proto, x)
+    assert np.array_equal(result, x * 1.875)

@@ -136,11 +136,11 @@ def test_a_sum_of_magnitudes_is_of_large_numbers(keepdims: int) -> None:
     "dtype", ["float", "float16", "double", "int8", "uint8", "int64", "uint32", "bool"]
 )
 def test_casts_to_every_integer(dtype: str) -> None:
-    own = np.dtype({"float": "float32", "double": "float64"}.get(dtype, dtype))
-    most = np.finfo(own).max if own.kind == "f" else 1
-    most = np.iinfo(own).max if own.kind in "iu" else int(most)
+    numpy_dtype = np.dtype({"float": "float32", "double": "float64"}.get(dtype, dtype))
+    most = np.finfo(numpy_dtype).max if numpy_dtype.kind == "f" else 1
+    most = np.iinfo(numpy_dtype).max if numpy_dtype.kind in "iu" else int(most)
     numbers = [0, 1, 3, 100, 200, 2**16 - 1, 2**31 + 2**9, 2**63]
-    x = np.array([number if number <= most else 0 for number in numbers], own)
+    x = np.array([number if number <= most else 0 for number in numbers], numpy_dtype)
     codes = {"int16": 5, "uint16": 4, "uint32": 12, "uint64": 13}
     results = ", ".join(f"{to}[8] {to}_r" for to in codes)
     body = " ".join(f"{to}_r = Cast<to={code}>(x)" for to, code in codes.items())

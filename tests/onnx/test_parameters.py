@@ -19,11 +19,11 @@ pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
 
 def with_parameter(
-    layer: Any, given: tuple[int, ...], made: tuple[int, ...], value: Any
+    layer: Any, shape: tuple[int, ...], result: tuple[int, ...], value: Any
 ) -> bytes:
     """A model of ``x`` and a parameter ``p`` of the dtype and shape of a value."""
-    results = {"y": made, "z": (2, 2)} if len(layer.output) > 1 else {"y": made}
-    proto = model([layer], {"x": given}, results, opset=20)
+    results = {"y": result, "z": (2, 2)} if len(layer.output) > 1 else {"y": result}
+    proto = model([layer], {"x": shape}, results, opset=20)
     kind = helper.np_dtype_to_tensor_dtype(value.dtype)
     proto.graph.input.append(helper.make_tensor_value_info("p", kind, value.shape))
     return bytes(proto.SerializeToString())
@@ -66,24 +66,24 @@ CASES = [
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(
-    ("layer", "given", "made", "value"),
+    ("layer", "shape", "result", "value"),
     CASES,
     ids=[f"{case[0].op_type} {case[3].tolist()}" for case in CASES],
 )
 def test_it_follows_from_the_shapes(
-    layer: Any, given: tuple[int, ...], made: tuple[int, ...], value: Any
+    layer: Any, shape: tuple[int, ...], result: tuple[int, ...], value: Any
 ) -> None:
-    data = with_parameter(layer, given, made, value)
-    x = drawn(given)
+    data = with_parameter(layer, shape, result, value)
+    x = drawn(shape)
     proto = onnx.load_model_from_string(data)
     wanted = ReferenceEvaluator(proto).run(["y"], {"x": x, "p": value})[0]
-    found = morello.from_onnx(data).evaluate(x, value)
-    found = found[0] if isinstance(found, tuple) else found
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    computed = morello.from_onnx(data).evaluate(x, value)
+    computed = computed[0] if isinstance(computed, tuple) else computed
+    np.testing.assert_allclose(computed, wanted, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("layer", "given", "made", "value", "other"),
+    ("layer", "shape", "result", "value", "other"),
     [
         (*CASES[0][:3], numbers(0, -1, 2), numbers(3, 2, 2)),
         (*CASES[2][:3], numbers(2, 1), numbers(1, 2)),
@@ -94,10 +94,10 @@ def test_it_follows_from_the_shapes(
     ids=["Reshape", "Tile", "Resize", "ReduceMax", "ReduceSum"],
 )
 def test_others_are_refused_in_the_call(
-    layer: Any, given: tuple[int, ...], made: tuple[int, ...], value: Any, other: Any
+    layer: Any, shape: tuple[int, ...], result: tuple[int, ...], value: Any, other: Any
 ) -> None:
-    read = morello.from_onnx(with_parameter(layer, given, made, value))
-    x = np.zeros(given, np.float32)
+    read = morello.from_onnx(with_parameter(layer, shape, result, value))
+    x = np.zeros(shape, np.float32)
     compiled = read.compile(threads=1, time_limit=1)
     for call in (
         read.evaluate,
@@ -109,7 +109,7 @@ def test_others_are_refused_in_the_call(
             call(x, other)
     with pytest.raises(ArgumentError, match="input 'p' is"):
         compiled(x, p=other)
-    assert compiled(x, p=value).shape == made
+    assert compiled(x, p=value).shape == result
     with pytest.raises(CompileError, match=r"input 'p' has to be .*C programs"):
         compiled.library()
 

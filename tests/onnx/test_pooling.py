@@ -85,18 +85,18 @@ CASES = [
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(
-    ("layer", "given", "result", "constants"),
+    ("layer", "shape", "result", "constants"),
     CASES,
     ids=lambda value: value.op_type if hasattr(value, "op_type") else "",
 )
 def test_it_computes_what_the_reference_does(
     layer: Any,
-    given: tuple[int, ...],
+    shape: tuple[int, ...],
     result: tuple[int, ...],
     constants: dict[str, Any],
 ) -> None:
-    proto = model([layer], {"x": given}, {"y": result}, constants)
-    check_by_reference(proto, drawn(given), rtol=1e-5, atol=1e-6)
+    proto = model([layer], {"x": shape}, {"y": result}, constants)
+    check_by_reference(proto, drawn(shape), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.sampled(2)
@@ -134,8 +134,8 @@ def test_what_is_around_an_image_is_filled_alone(
         wide, (3,) * axes, tuple(range(2, axes + 2))
     )
     wanted = windows.max(tuple(range(axes + 2, 2 * axes + 2)))
-    for found in (graph.evaluate(x), graph.compile(threads=1)(x)):
-        np.testing.assert_array_equal(found, wanted)
+    for computed in (graph.evaluate(x), graph.compile(threads=1)(x)):
+        np.testing.assert_array_equal(computed, wanted)
 
 
 def test_a_sum_so_far_is_not_touched_by_what_comes_after() -> None:

@@ -114,14 +114,14 @@ CASES: dict[str, tuple[Callable[[], Array], tuple[Array, ...]]] = {
 def test_integers_are_what_they_stand_for(text: str) -> None:
     exact, arrays = CASES[text]
     wanted = exact()
-    given = ", ".join(
+    signature = ", ".join(
         f"{array.dtype.name}[{','.join(map(str, array.shape))}] {name}"
         for array, name in zip(arrays, "xwc", strict=False)
     ).replace("float32", "float")
     is_real = not text.endswith(("u, v)", "s, z)")) and "Concat" not in text
     kind = "float" if is_real else "uint8"
     shape = ",".join(map(str, wanted.shape))
-    program = f"{HEAD}({given}) => ({kind}[{shape}] y) {HELD} "
+    program = f"{HEAD}({signature}) => ({kind}[{shape}] y) {HELD} "
     model = onnx.parser.parse_model(f"{program}{{ y = com.microsoft.{text} }}")
     y = morello.from_onnx(model.SerializeToString(), fallback=True).evaluate(*arrays)
     if not is_real:

@@ -28,11 +28,11 @@ def saturated(values: Any, zero: int, dtype: str) -> Any:
 def convolved(x: Any, filters: Any, groups: int) -> Any:
     """A convolution with a border of one zero, by its definition."""
     x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    per, made = x.shape[1] // groups, len(filters) // groups
+    per, count = x.shape[1] // groups, len(filters) // groups
     sizes = [x.shape[i] - filters.shape[i] + 1 for i in (2, 3)]
     y = np.zeros((1, len(filters), *sizes), x.dtype)
     for channel, kernel in enumerate(filters):
-        first = channel // made * per
+        first = channel // count * per
         for i, j in np.ndindex(*sizes):
             window = x[0, first : first + per, i : i + 3, j : j + 3]
             y[0, channel, i, j] = (window * kernel).sum()
@@ -295,10 +295,10 @@ def test_channels_of_scaled_integers_are_first_or_last(
     zero = (bounds.min, bounds.max)[end]
     w, b = integers(dtype, 8, 4 // groups, 3, 3), integers("int8", 8).astype(np.int32)
     x, scales = integers(dtype, 1, 4, 5, 7), 0.5 ** np.arange(8, dtype=np.float32)
-    given = (
+    known = (
         f"<float s = {{0.5}}, {dtype} z = {{{zero}}}, {dtype} q = {{{of_filters}}}, "
     )
-    given += f"float u = {{32}}, {dtype} v = {{{zero // 2}}}>"
+    known += f"float u = {{32}}, {dtype} v = {{{zero // 2}}}>"
     results = []
     for domain, last in (("", ""), ("com.microsoft.", ", channels_last=1")):
         image = x.transpose(0, 2, 3, 1) if last else x
@@ -308,7 +308,7 @@ def test_channels_of_scaled_integers_are_first_or_last(
         text = (
             f"({dtype}[{','.join(map(str, image.shape))}] x, "
             f"{dtype}[{','.join(map(str, w.shape))}] w, float[8] t, int32[8] b) "
-            f"=> ({dtype}[{shape}] y) {given} {{ y = {domain}QLinearConv<{attributes}, "
+            f"=> ({dtype}[{shape}] y) {known} {{ y = {domain}QLinearConv<{attributes}, "
             f"group={groups}{last}>(x, s, z, w, t, q, u, v, b) }}"
         )
         results.append(run(text, np.ascontiguousarray(image), w, scales, b))
@@ -343,7 +343,9 @@ def test_scales_are_of_blocks(dtype: str) -> None:
     )
     x, zeros = integers("uint8", 2, 5), integers("uint8", 2, 3)
     scales = np.array([[1, 2, 4], [0.5, np.nan, 6e-8]], dtype)
-    wide = [np.repeat(own, 2, 1)[:, :5] for own in (zeros.astype(int), scales)]
+    wide = [
+        np.repeat(of_block, 2, 1)[:, :5] for of_block in (zeros.astype(int), scales)
+    ]
     y = run(text, x, scales, zeros, fallback=True)
     right = (x - wide[0]).astype(np.float32) * wide[1].astype(np.float32)
     assert y.dtype == scales.dtype
@@ -369,8 +371,8 @@ def test_narrow_floats_are_multiplied_by_blocks(dtype: str) -> None:
     weights = (q[:, :k] - 8.0) * np.repeat(scales.astype(np.float32), block, 1)[:, :k]
     wanted = x.astype(np.float32) @ weights.T + bias.astype(np.float32)
     read = morello.from_onnx(proto.SerializeToString())
-    found = read.compile(threads=1, time_limit=2)(x)
-    np.testing.assert_array_equal(found, wanted.astype(dtype))
+    result = read.compile(threads=1, time_limit=2)(x)
+    np.testing.assert_array_equal(result, wanted.astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
@@ -476,5 +478,5 @@ def test_a_product_of_blocks(bits: int, zero: str, has_order: bool) -> None:
     weights = (q[:, :k] - taken.astype(np.float32)[:, places]) * scales[:, places]
     wanted = x @ weights.T
     read = morello.from_onnx(proto.SerializeToString())
-    found = read.compile(threads=1, time_limit=2)(x)
-    np.testing.assert_array_equal(found, wanted.astype(np.float32))
+    result = read.compile(threads=1, time_limit=2)(x)
+    np.testing.assert_array_equal(result, wanted.astype(np.float32))

@@ -105,12 +105,12 @@ def test_a_slice_backwards_by_data_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "fits"),
+    ("result", "fits"),
     [("6xf32", True), ("7xf32", False), ("6xf64", False), ("6x1xf32", False)],
 )
-def test_results_have_the_declared_type(made: str, fits: bool) -> None:
+def test_results_have_the_declared_type(result: str, fits: bool) -> None:
     proto = model([node("Exp", ["x"], ["y"])], {"x": (6,)}, {"y": (6,)})
-    kind = f"tensor<{made}>"
+    kind = f"tensor<{result}>"
     text = f"func.func @f(%x: {kind}) -> {kind} {{ return %x : {kind} }}"
     with ir.Context():
         module = ir.Module.parse(text)
@@ -124,10 +124,10 @@ def test_results_have_the_declared_type(made: str, fits: bool) -> None:
 def test_a_refusal_is_found_once(
     tried_first: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = os.getpid()
+    pid = os.getpid()
 
     def refused(*_: object) -> bytes:
-        assert os.getpid() != own, "the child has said it"
+        assert os.getpid() != pid, "the child has said it"
         raise CompileError("a node is not known", "leave it out")
 
     monkeypatch.setattr(onnx_front_end, "_bytecode", refused)

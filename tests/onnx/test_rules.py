@@ -242,9 +242,9 @@ CASES = {
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CASES)
 def test_it_computes_what_the_reference_does(name: str) -> None:
-    layer, given, constants = CASES[name]
-    proto = model([layer], {"x": given}, {"y": None}, constants)
-    check_by_reference(proto, drawn(given))
+    layer, inputs, constants = CASES[name]
+    proto = model([layer], {"x": inputs}, {"y": None}, constants)
+    check_by_reference(proto, drawn(inputs))
 
 
 def test_a_transposed_convolution_of_groups_is_one_of_each() -> None:
@@ -319,8 +319,8 @@ def test_the_greatest_or_the_least_are_in_order(largest: int, is_sorted: int) ->
 
 def test_sizes_that_are_known_in_a_call_alone_are_refused() -> None:
     layer = resize("", "", "s", name="larger", keep_aspect_ratio_policy="not_larger")
-    given = {"x": IMAGE, "s": np.zeros(4, np.int64)}
-    proto = model([layer], given, {"y": (1, 2, 8, 10)})
+    inputs = {"x": IMAGE, "s": np.zeros(4, np.int64)}
+    proto = model([layer], inputs, {"y": (1, 2, 8, 10)})
     words = r"larger \(onnx.Resize\) resizes by factors .*constants="
     with pytest.raises(CompileError, match=words):
         morello.from_onnx(proto.SerializeToString())
@@ -421,7 +421,7 @@ def test_corners_are_aligned_by_the_size_of_the_result(
 
 @pytest.mark.parametrize("place", [5, -6])
 @pytest.mark.parametrize(
-    ("made", "shape"),
+    ("layer", "shape"),
     [
         (node("Gather", ["x", "i"], ["y"], axis=1), (2,)),
         (node("GatherElements", ["x", "i"], ["y"], axis=1), (1, 2)),
@@ -432,16 +432,16 @@ def test_corners_are_aligned_by_the_size_of_the_result(
     ids=["gather", "elements", "slices", "scatter", "scattered slices"],
 )
 def test_constant_places_outside_are_refused(
-    made: Any, shape: tuple[int, ...], place: int
+    layer: Any, shape: tuple[int, ...], place: int
 ) -> None:
     places = np.zeros(shape, np.int64)
     places.flat[-1] = place
     constants = {"i": places, "u": floats(*shape)}
-    if made.op_type == "ScatterND":
+    if layer.op_type == "ScatterND":
         constants["u"] = floats(1)
     results = {"Gather": (3, 2), "GatherElements": (1, 2), "GatherND": (3,)}
-    result = results.get(made.op_type, (3, 5))
-    proto = model([made], {"x": (3, 5)}, {"y": result}, constants)
-    words = rf"onnx\.{made.op_type}\) has the place {place} of an axis of 5 elements"
+    result = results.get(layer.op_type, (3, 5))
+    proto = model([layer], {"x": (3, 5)}, {"y": result}, constants)
+    words = rf"onnx\.{layer.op_type}\) has the place {place} of an axis of 5 elements"
     with pytest.raises(CompileError, match=words):
         morello.from_onnx(proto.SerializeToString())

@@ -76,10 +76,10 @@ CONSTANTS = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_reads_a_sequence_reads_its_tensors(name: str) -> None:
     nodes, shape = CASES[name]
-    read = {each for own in nodes for each in own.input}
+    read = {each for one in nodes for each in one.input}
     held = {key: value for key, value in CONSTANTS.items() if key in read}
-    given = {key: value for key, value in GIVEN.items() if key in read}
-    proto = model(nodes, given, {"y": shape}, held)
+    inputs = {key: value for key, value in GIVEN.items() if key in read}
+    proto = model(nodes, inputs, {"y": shape}, held)
     check_by_reference(
-        proto, *(drawn(GIVEN[key]) * n for n, key in enumerate(given, 1))
+        proto, *(drawn(GIVEN[key]) * n for n, key in enumerate(inputs, 1))
     )

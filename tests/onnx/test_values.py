@@ -26,9 +26,9 @@ def computed(
 ) -> Any:
     """What a node computes of its first inputs, with constants for the others."""
     names = layer.input[: len(inputs)]
-    given = dict(zip(names, inputs, strict=True))
+    feeds = dict(zip(names, inputs, strict=True))
     results = dict(zip(layer.output, kinds, strict=True))
-    proto = model([layer], given, results, constants, opset)
+    proto = model([layer], feeds, results, constants, opset)
     read = morello.from_onnx(proto.SerializeToString(), fallback=True)
     return read.evaluate(*inputs)
 
@@ -112,7 +112,9 @@ def test_a_group_far_from_zero_has_its_deviation(opset: int, count: int) -> None
     groups = x.astype(np.float64).reshape(2, -1)
     deviation = np.sqrt(groups.var(1, keepdims=True) + 1e-5)
     plain = (groups - groups.mean(1, keepdims=True)) / deviation
-    each = [np.repeat(own, 6 // count).reshape(6, 1, 1) for own in (scale, bias)]
+    each = [
+        np.repeat(of_group, 6 // count).reshape(6, 1, 1) for of_group in (scale, bias)
+    ]
     wanted = plain.reshape(6, 4, 4) * each[0] + each[1]
     np.testing.assert_allclose(result[0], wanted, rtol=1e-3, atol=2e-3)
 
@@ -265,12 +267,12 @@ def test_attention_to_what_is_seen(
 ) -> None:
     inputs = ["x", "k", "v"] + ([] if mask is None else ["m"])
     layer = node("Attention", inputs, ["y"], **options)
-    given, constants = [Q, K, V], {}
+    arrays, constants = [Q, K, V], {}
     if mask is not None and is_constant:
         constants["m"] = mask
     elif mask is not None:
-        given.append(mask)
-    result = computed(layer, *given, constants=constants, opset=25)
+        arrays.append(mask)
+    result = computed(layer, *arrays, constants=constants, opset=25)
     scale = options.get("scale", 1 / np.sqrt(8))
     scores = scale * Q.astype(float) @ K.swapaxes(2, 3)
     np.testing.assert_allclose(result, attended(scores, seen), rtol=2e-5, atol=1e-6)
@@ -454,11 +456,11 @@ def test_a_shorter_sequence_ends_before(direction: str) -> None:
     for number, length in enumerate(lengths):
         rows = SEQUENCES[:length, number : number + 1]
         wanted = computed(alone, rows, constants=WEIGHTS, kinds=kinds)
-        own = slice(number, number + 1)
-        np.testing.assert_allclose(y[:length, :, own], wanted[0], rtol=1e-5, atol=1e-6)
-        np.testing.assert_array_equal(y[length:, :, own], 0)
-        np.testing.assert_allclose(h[:, own], wanted[1], rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(c[:, own], wanted[2], rtol=1e-5, atol=1e-6)
+        one = slice(number, number + 1)
+        np.testing.assert_allclose(y[:length, :, one], wanted[0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(y[length:, :, one], 0)
+        np.testing.assert_allclose(h[:, one], wanted[1], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(c[:, one], wanted[2], rtol=1e-5, atol=1e-6)
 
 
 def test_peepholes_clips_and_activations_of_an_lstm() -> None:
@@ -495,21 +497,21 @@ def test_peepholes_clips_and_activations_of_an_lstm() -> None:
 def recurrence(layer: Any, *inputs: Array) -> list[Array]:
     """All results of a recurrence, of inputs that it is given in a call."""
     names = [name for name in layer.input if name]
-    given = dict(zip(names, inputs, strict=True))
-    found = evaluated(model([layer], given, dict.fromkeys(layer.output)), *inputs)
-    return list(found) if isinstance(found, tuple) else [found]
+    feeds = dict(zip(names, inputs, strict=True))
+    results = evaluated(model([layer], feeds, dict.fromkeys(layer.output)), *inputs)
+    return list(results) if isinstance(results, tuple) else [results]
 
 
 @pytest.mark.sampled(2)
 def test_lengths_of_sequences_may_be_those_of_a_call() -> None:
     layer = node("LSTM", ["x", "w", "r", "b", "n"], ["y", "h", "c"], hidden_size=2)
     weights = list(WEIGHTS.values())
-    found = recurrence(layer, SEQUENCES, *weights, np.array([3, 1], np.int32))
+    results = recurrence(layer, SEQUENCES, *weights, np.array([3, 1], np.int32))
     kinds = [TensorProto.FLOAT] * 3
     lengths = {"n": np.array([3, 1], np.int32)}
     wanted = computed(layer, SEQUENCES, constants={**WEIGHTS, **lengths}, kinds=kinds)
-    for own, known in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(own, known, rtol=1e-6, atol=1e-7)
+    for result, known in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(result, known, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("is_linear", [False, True])
@@ -536,14 +538,19 @@ def test_a_state_of_a_gru_is_reset_before_or_after_its_product(is_linear: bool) 
     of_w, of_r, bias = w[0].astype(float), r[0].astype(float), b[0].astype(float)
     for step, row in enumerate(SEQUENCES.astype(float)):
         z, reset, new = np.split(row @ of_w.T + bias[:6], 3, axis=1)
-        own = [h @ part.T for part in np.split(of_r, 3)]
+        of_state = [h @ part.T for part in np.split(of_r, 3)]
         z, reset = (
             1
-            / (1 + np.exp(-np.clip(gate + own[n] + bias[6 + 2 * n : 8 + 2 * n], -2, 2)))
+            / (
+                1
+                + np.exp(
+                    -np.clip(gate + of_state[n] + bias[6 + 2 * n : 8 + 2 * n], -2, 2)
+                )
+            )
             for n, gate in enumerate((z, reset))
         )
         if is_linear:
-            rest = reset * (own[2] + bias[10:])
+            rest = reset * (of_state[2] + bias[10:])
         else:
             rest = (reset * h) @ of_r[4:].T + bias[10:]
         new = 0.5 * np.clip(new + rest, -2, 2) + 0.25

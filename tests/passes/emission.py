@@ -196,11 +196,11 @@ def table() -> str:
     """The text of `FILE`."""
     lines: list[str] = []
     for name, (kinds, write) in {**CASES, **DOTS}.items():
-        own = list(emitted(AVX2.isa, kinds, write))
-        lines += [f"== {name}", *own]
+        written = list(emitted(AVX2.isa, kinds, write))
+        lines += [f"== {name}", *written]
         if name in CASES:
             other = list(emitted(AVX512.isa, kinds, write))
-            lines += ["-- avx512", *other] if other != own else []
+            lines += ["-- avx512", *other] if other != written else []
     for name, (kinds, write) in WIDE.items():
         lines += [f"== {name}", *emitted(AVX512.isa, kinds, write)]
     return "\n".join(lines) + "\n"

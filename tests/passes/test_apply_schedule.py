@@ -26,9 +26,9 @@ module attributes {transform.with_named_sequence} {
 
 @pytest.fixture(autouse=True)
 def context() -> Iterator[ir.Context]:
-    with ir.Context() as made:
-        load(made)
-        yield made
+    with ir.Context() as loaded:
+        load(loaded)
+        yield loaded
 
 
 def test_the_option_names_the_target_of_the_module() -> None:

@@ -49,9 +49,9 @@ EACH = f"""{MATCH}
 
 @pytest.fixture(autouse=True)
 def context() -> Iterator[ir.Context]:
-    with ir.Context() as made:
-        load(made)
-        yield made
+    with ir.Context() as loaded:
+        load(loaded)
+        yield loaded
 
 
 def filled(text: str) -> tuple[int, list[str], ir.Module]:

@@ -73,15 +73,15 @@ LEAVES: dict[str, tuple[str, Kind, tuple[int, ...], tuple[str, ...]]] = {
 def program() -> ir.Module:
     """The shell with a kernel op for each leaf; in the current context."""
     module = ir.Module.parse(SHELL)
-    found: list[ir.Operation] = []
+    ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name in LEAVES:
-            found.append(op)
+            ops.append(op)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    for op in found:
+    for op in ops:
         kernel, kind, sizes, forms = LEAVES[op.name]
         with ir.InsertionPoint(op):
             build_kernel_op(kernel, spec(kind, sizes, *forms), list(op.operands))

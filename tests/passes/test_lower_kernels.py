@@ -14,18 +14,18 @@ from tests.kernels.harness import spec
 pytestmark = pytest.mark.quick
 
 
-def lowered(name: str, given: Spec) -> str:
+def lowered(name: str, spec: Spec) -> str:
     """A function with one kernel op that nobody has verified, after the pass."""
     with ir.Context() as context:
         load(context)
         with ir.Location.unknown():
             module = ir.Module.create()
-            kinds = [whole_type(t, given.shape(i)) for i, t in enumerate(given.tensors)]
+            kinds = [whole_type(t, spec.shape(i)) for i, t in enumerate(spec.tensors)]
             with ir.InsertionPoint(module.body):
                 function = dialect("func").FuncOp("f", (kinds, []))
                 entry = function.add_entry_block()
             with ir.InsertionPoint(entry):
-                build_kernel_op(name, given, list(entry.arguments))
+                build_kernel_op(name, spec, list(entry.arguments))
                 dialect("func").ReturnOp([])
         LowerKernels().run(module.operation)
         assert module.operation.verify()
@@ -57,7 +57,7 @@ def test_the_op_is_replaced_by_code() -> None:
 def test_operands_that_do_not_fit_are_refused_with_what_would(
     name: str, sizes: tuple[int, int], dst: str, message: str
 ) -> None:
-    given = spec(Move(2), sizes, "f32@L1[0,1]", f"f32@L1{dst}")
+    goal = spec(Move(2), sizes, "f32@L1[0,1]", f"f32@L1{dst}")
     with pytest.raises(PassFailure) as caught:
-        lowered(name, given)
+        lowered(name, goal)
     assert message in str(caught.value)

@@ -162,10 +162,10 @@ def test_prints_back(text: str, printed: str | None) -> None:
 
 
 def test_values_survive_printing() -> None:
-    (made,) = parse("builtin.module(test-mark{tag='a, b(}' count=+3})").elements
-    assert made == Mark(tag="a, b(}", count=3)
-    (again,) = parse(f"builtin.module({render(made)})").elements
-    assert again == made
+    (element,) = parse("builtin.module(test-mark{tag='a, b(}' count=+3})").elements
+    assert element == Mark(tag="a, b(}", count=3)
+    (again,) = parse(f"builtin.module({render(element)})").elements
+    assert again == element
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_every_row_loads(name: str) -> None:
     cls = PASSES.load(name)
     assert issubclass(cls, Pass | Bundle)
     assert (cls.__doc__ or "").strip()
-    assert all(found.text for found in options_of(cls))
+    assert all(option.text for option in options_of(cls))
     Pipeline.parse(f"builtin.module({name})").check()
 
 

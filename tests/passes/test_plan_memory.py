@@ -168,12 +168,12 @@ def test_the_planned_code_runs() -> None:
         llvm = lower_to_llvm_text(module)
     assert "malloc" not in llvm
     engine = compile_llvm(llvm, cpu="haswell")
-    given = np.arange(8, dtype=np.float32)
+    x = np.arange(8, dtype=np.float32)
     out = np.zeros(8, np.float32)
     workspace = np.full(64 + 128 + 64, 0xA5, np.uint8)
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(engine.address("f"))
-    call(given.ctypes.data, out.ctypes.data, workspace.ctypes.data + 64)
-    assert np.array_equal(out, 2 * given)
+    call(x.ctypes.data, out.ctypes.data, workspace.ctypes.data + 64)
+    assert np.array_equal(out, 2 * x)
     assert np.all(workspace[:64] == 0xA5)
     assert np.all(workspace[-64:] == 0xA5)
 
@@ -215,10 +215,10 @@ CALLED = "func.func @g() { %a = memref.alloc() : memref<4xf32> return }"
 
 def test_a_call_gives_a_part_of_the_workspace() -> None:
     around = "func.func @f() { func.call @g() : () -> () return }"
-    found = planned(f"{CALLED} {around}")
-    assert found.count("morello.workspace_bytes = 64") == 2
-    assert "call @g(%" in found
-    assert "memref.alloc" not in found
+    module = planned(f"{CALLED} {around}")
+    assert module.count("morello.workspace_bytes = 64") == 2
+    assert "call @g(%" in module
+    assert "memref.alloc" not in module
 
 
 BETWEEN = "func.func @h() { func.call @g() : () -> () return }"
@@ -227,10 +227,10 @@ BETWEEN = "func.func @h() { func.call @g() : () -> () return }"
 def test_a_workspace_is_handed_on() -> None:
     """A function without buffers takes what those that it calls need."""
     around = "func.func @f() { func.call @h() : () -> () return }"
-    found = planned(f"{around} {CALLED} {BETWEEN}")
-    assert found.count("morello.workspace_bytes = 64") == 3
-    assert "call @h(%" in found
-    assert "call @g(%" in found
+    module = planned(f"{around} {CALLED} {BETWEEN}")
+    assert module.count("morello.workspace_bytes = 64") == 3
+    assert "call @h(%" in module
+    assert "call @g(%" in module
 
 
 def test_a_function_that_hands_a_workspace_on_grows_too() -> None:

@@ -35,14 +35,14 @@ def test_each_program_is_visited_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_Programs, "_visit", counted)
     top = doubled(leaf, 14)
     alone = _Programs([leaf])
-    own = len(alone.distinct)
+    count = len(alone.distinct)
     visits = 0
     programs = _Programs([top])
-    assert visits < 4 * (14 + own)
-    assert len(programs.distinct) == 14 + own
+    assert visits < 4 * (14 + count)
+    assert len(programs.distinct) == 14 + count
     assert programs.distinct[-1] is top
     again = doubled(dataclasses.replace(leaf), 14)
     both = _Programs([top, again])
     assert both.number(top) == both.number(again) == len(both.distinct) - 1
-    assert len(both.distinct) == 14 + own
+    assert len(both.distinct) == 14 + count
     assert both.number(top) in both.shared

@@ -23,6 +23,6 @@ def test_integers_wrap(bits: int) -> None:
     }
     with ir.Context(), ir.Location.unknown():
         kind = ir.IntegerType.get_signless(bits)
-        found = {n: ir.IntegerAttr(constant_of(kind, n)).value for n in wrapped}
-        assert found == wrapped
+        constants = {n: ir.IntegerAttr(constant_of(kind, n)).value for n in wrapped}
+        assert constants == wrapped
         assert ir.FloatAttr(constant_of(ir.F32Type.get(), -0.5)).value == -0.5

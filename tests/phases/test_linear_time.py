@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from morello.compiler.given_schedule import named_target_in
+from morello.compiler.schedule_reader import named_target_in
 from morello.errors import MorelloError
 from morello.frontends.linalg.types import resources_of
 from morello.frontends.model import trusted_model

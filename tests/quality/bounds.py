@@ -41,11 +41,11 @@ def check_bound(program: Program, rng: np.random.Generator) -> None:
     spec = program.spec
     inputs = normal_inputs(spec, rng)
     side, byte = RUNS[0]
-    (found,) = run(program, inputs, side, byte)
-    check_product(spec, inputs, found)
+    (result,) = run(program, inputs, side, byte)
+    check_product(spec, inputs, result)
 
 
-def check_product(spec: Spec, inputs: list[Array], found: Array) -> None:
+def check_product(spec: Spec, inputs: list[Array], result: Array) -> None:
     """Check a product that was computed before."""
     wide = [array.astype(np.float64) for array in inputs]
     exact = np.matmul(wide[0], wide[1])
@@ -53,7 +53,7 @@ def check_product(spec: Spec, inputs: list[Array], found: Array) -> None:
     terms = spec.sizes[2]
     if len(wide) == 3:
         exact, size, terms = exact + wide[2], size + np.abs(wide[2]), terms + 1
-    error = np.abs(found - exact)
+    error = np.abs(result - exact)
     gamma = terms * UNIT / (1 - terms * UNIT)
     worst = float(np.max(error / (gamma * size)))
     assert worst <= 1, f"an error of {worst:.3g} times gamma_K |A||B|"

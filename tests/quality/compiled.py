@@ -43,9 +43,9 @@ def kernel(text: str) -> Kernel:
 def arguments(kernel: Kernel, seed: int) -> tuple[list[Array], list[Array]]:
     """Physical arrays for every operand before a call and, by the definition, after."""
     spec = kernel.spec
-    given = spec.random(np.random.default_rng(seed))
-    outputs = iter(spec.outputs(*given))
-    inputs = iter(given)
+    values = spec.random(np.random.default_rng(seed))
+    outputs = iter(spec.outputs(*values))
+    inputs = iter(values)
     before, after = [], []
     for index, operand in enumerate(spec.kind.operands):
         read = spec.to_physical(index, next(inputs)) if operand.is_read else None
@@ -67,7 +67,11 @@ def same_bytes(arrays: Sequence[Array], others: Sequence[Array]) -> bool:
 
 def program(text: str) -> Program:
     """The same, to be run by `tests.quality.execution`."""
-    made = kernel(text)
+    compiled = kernel(text)
     return Program(
-        made.spec, made._engine, made._stages.name, made.workspace_bytes, text
+        compiled.spec,
+        compiled._engine,
+        compiled._stages.name,
+        compiled.workspace_bytes,
+        text,
     )

@@ -50,9 +50,9 @@ def physical(spec: Spec, operand: int, logical: Array | None, byte: int) -> Arra
 
 def place(spec: Spec, inputs: Sequence[Array], side: Side, byte: int) -> list[Array]:
     """The arguments on pages of their own; ``inputs`` are what the Spec reads."""
-    given, placed = list(inputs), []
+    remaining, placed = list(inputs), []
     for index, operand in enumerate(spec.kind.operands):
-        logical = given.pop(0) if operand.is_read else None
+        logical = remaining.pop(0) if operand.is_read else None
         array = physical(spec, index, logical, byte)
         leading = spec.leading[index] if spec.leading else 0
         gap = leading - array.shape[-1] if leading else 0
@@ -108,12 +108,12 @@ def check_exact(program: Program, inputs: Sequence[Array]) -> None:
     spec = program.spec
     wanted = spec.outputs(*inputs)
     for side, byte in RUNS:
-        found = run(program, inputs, side, byte)
+        results = run(program, inputs, side, byte)
         if not is_exact(spec.kind, spec.sizes):
-            verdict = judge(spec, tuple(inputs), found, exact=False)
+            verdict = judge(spec, tuple(inputs), results, exact=False)
             assert verdict.holds, f"{verdict} (arrays at the {side})"
             continue
-        for index, one, other in zip(spec.kind.written, found, wanted, strict=True):
+        for index, one, other in zip(spec.kind.written, results, wanted, strict=True):
             right = other.astype(spec.tensors[index].dtype.numpy)
             if not _same(spec, one, right):
                 raise AssertionError(
@@ -126,31 +126,33 @@ def check_bound(program: Program) -> None:
     """The one output of random inputs, within the bound of its reference, whatever lay
     around and before."""
     spec = program.spec
-    given = spec.random(np.random.default_rng(0))
-    exact = tuple(array.astype(np.float64) for array in given)
+    inputs = spec.random(np.random.default_rng(0))
+    exact = tuple(array.astype(np.float64) for array in inputs)
     ((number, error),) = reference(spec.kind, spec.sizes, exact)
     for side, byte in RUNS:
-        (found,) = run(program, given, side, byte)
-        assert np.all(np.abs(found - number) <= error)
+        (result,) = run(program, inputs, side, byte)
+        assert np.all(np.abs(result - number) <= error)
 
 
-def _difference(found: Array, wanted: Array) -> str:
+def _difference(result: Array, wanted: Array) -> str:
     """How many elements have other bits, and the first of them."""
-    differ = bits(found).reshape(found.size, -1) != bits(wanted).reshape(found.size, -1)
+    differ = bits(result).reshape(result.size, -1) != bits(wanted).reshape(
+        result.size, -1
+    )
     wrong = np.flatnonzero(differ.any(axis=1))
-    first = tuple(map(int, np.unravel_index(int(wrong[0]), found.shape)))
+    first = tuple(map(int, np.unravel_index(int(wrong[0]), result.shape)))
     return (
-        f"{wrong.size} of {found.size} elements are wrong, the first at {first}: "
-        f"{found[first]}, not {wanted[first]}"
+        f"{wrong.size} of {result.size} elements are wrong, the first at {first}: "
+        f"{result[first]}, not {wanted[first]}"
     )
 
 
-def _same(spec: Spec, found: Array, wanted: Array) -> bool:
+def _same(spec: Spec, result: Array, wanted: Array) -> bool:
     """Equal bits; but a NaN that was computed stands for every NaN."""
-    if found.dtype == np.float32 and not spec.kind.copies:
-        both = np.isnan(found) & np.isnan(wanted)
-        found = np.where(both, wanted, found)
-    return np.array_equal(bits(found), bits(wanted))
+    if result.dtype == np.float32 and not spec.kind.copies:
+        both = np.isnan(result) & np.isnan(wanted)
+        result = np.where(both, wanted, result)
+    return np.array_equal(bits(result), bits(wanted))
 
 
 def check_all(

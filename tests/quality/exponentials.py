@@ -29,17 +29,17 @@ Floats = np.ndarray[Any, np.dtype[np.float32]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-def near(given: Floats, found: Floats) -> Mask:
+def near(numbers: Floats, results: Floats) -> Mask:
     """Where a number is what exp of another should be."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        exact = np.exp(given.astype(np.float64))
+        exact = np.exp(numbers.astype(np.float64))
         nearest = exact.astype(np.float32)
         unit = np.spacing(np.minimum(nearest, LARGEST)).astype(np.float64)
-        within = np.abs(found - exact) <= MOST * unit
+        within = np.abs(results - exact) <= MOST * unit
     bare = (nearest == 0) | np.isinf(nearest)
-    bare &= (given < -104) | (given > 0)
-    result: Mask = np.where(bare, found == nearest, within)
-    return result | (np.isnan(given) & np.isnan(found))
+    bare &= (numbers < -104) | (numbers > 0)
+    result: Mask = np.where(bare, results == nearest, within)
+    return result | (np.isnan(numbers) & np.isnan(results))
 
 
 def check_exponentials(seeds: Sequence[int]) -> int:
@@ -62,8 +62,10 @@ def check_exponentials(seeds: Sequence[int]) -> int:
         label = f"python -m tests.soak exponentials --count 1 --seed {seed}"
         first = np.uint32(seed % BLOCKS)
         bits = np.arange(BLOCK, dtype=np.uint32) * np.uint32(BLOCKS) + first
-        given = bits.view(np.float32)
-        found = kernel(given.reshape(BLOCK >> 12, -1)).reshape(-1)
-        wrong = ~near(given, found)
-        assert not wrong.any(), f"{label}  # {kernel.target.name}, {given[wrong][:4]!r}"
+        numbers = bits.view(np.float32)
+        results = kernel(numbers.reshape(BLOCK >> 12, -1)).reshape(-1)
+        wrong = ~near(numbers, results)
+        assert not wrong.any(), (
+            f"{label}  # {kernel.target.name}, {numbers[wrong][:4]!r}"
+        )
     return BLOCK * len(kernels) * len(seeds)

@@ -140,17 +140,17 @@ def check_program(program: Program, seed: int) -> None:
     """
     spec = program.spec
     rng = np.random.default_rng(seed)
-    given = spec.random(rng)
+    inputs = spec.random(rng)
     if spec.kind.as_graph is None:
-        check_exact(program, given)
+        check_exact(program, inputs)
         return
-    exact = tuple(array.astype(np.float64) for array in given)
+    exact = tuple(array.astype(np.float64) for array in inputs)
     with np.errstate(all="ignore"):
         wanted = reference(spec.kind, spec.sizes, exact)
         for side, byte in RUNS:
-            found = run(program, given, side, byte)
+            results = run(program, inputs, side, byte)
             for out, array, (number, bound) in zip(
-                spec.kind.written, found, wanted, strict=True
+                spec.kind.written, results, wanted, strict=True
             ):
                 error = stored_error(number, bound, spec.dtypes[out])
                 known = (np.abs(number) < LARGEST) & np.isfinite(error)
@@ -162,15 +162,15 @@ def check_program(program: Program, seed: int) -> None:
 
 def _check_integers(program: Program, rng: np.random.Generator) -> None:
     spec = program.spec
-    given = tuple(
+    inputs = tuple(
         small_integers(rng, spec.dtypes[i], spec.shape(i))
         for i, operand in enumerate(spec.kind.operands)
         if operand.is_read
     )
-    wanted = spec.outputs(*given)
+    wanted = spec.outputs(*inputs)
     for side, byte in RUNS:
-        found = run(program, given, side, byte)
-        for array, right in zip(found, wanted, strict=True):
+        results = run(program, inputs, side, byte)
+        for array, right in zip(results, wanted, strict=True):
             # Of zeros either: a sum of none but -0 depends on where it starts.
             assert np.array_equal(array, right), f"{program.label}: integers differ"
 
@@ -203,8 +203,8 @@ def _size(expression: Expression, most: dict[int, float]) -> float:
                 return sum(sizes)
             if name in ("mul", "square"):
                 return sizes[0] * sizes[-1]
-            kept = ("abs", "copy", "maximum", "minimum", "neg", "relu")
-            return max(sizes) if name in kept else math.inf
+            bounded = ("abs", "copy", "maximum", "minimum", "neg", "relu")
+            return max(sizes) if name in bounded else math.inf
     raise TypeError(f"{expression} is no expression")
 
 
@@ -248,8 +248,8 @@ def walked(spec: Spec, seed: int, number: int) -> Impl | None:
 def searched(spec: Spec, seed: int, number: int, target: Target = AVX2) -> Impl | None:
     """The best program; None where there is none."""
     try:
-        own = dataclasses.replace(spec, limits=target.limits)
-        return Solver(target.at(own)).solve(own).impl  # as it is replayed
+        whole = dataclasses.replace(spec, limits=target.limits)
+        return Solver(target.at(whole)).solve(whole).impl  # as it is replayed
     except SearchError:
         return None
 

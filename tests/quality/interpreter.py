@@ -304,11 +304,11 @@ def _subview(op: ir.Operation) -> Callable[..., Any]:
         ]
         inside = zip(offsets, ends, array.shape, strict=False)
         assert all(0 <= start <= end <= extent for start, end, extent in inside)
-        found = array[tuple(map(slice, offsets, ends, steps))]
+        view = array[tuple(map(slice, offsets, ends, steps))]
         if lanes:
-            return _reduced(found, (*shape, *found.shape[-lanes:]))
-        assert found.size == int(np.prod(shape))
-        return found if found.shape == shape else _reduced(found, shape)
+            return _reduced(view, (*shape, *view.shape[-lanes:]))
+        assert view.size == int(np.prod(shape))
+        return view if view.shape == shape else _reduced(view, shape)
 
     return run
 
@@ -328,9 +328,9 @@ def _collapse_shape(op: ir.Operation) -> Callable[..., Any]:
 
 def _reduced(array: Array, shape: tuple[int, ...]) -> Array:
     """A view without some of the axes of one element."""
-    found: Array = array.reshape(shape)
-    assert np.shares_memory(found, array)
-    return found
+    result: Array = array.reshape(shape)
+    assert np.shares_memory(result, array)
+    return result
 
 
 def _vector_load(op: ir.Operation) -> Callable[..., Any]:
@@ -354,10 +354,10 @@ def _masked_load(op: ir.Operation) -> Callable[..., Any]:
         *outer, start, mask, otherwise = rest
         count = int(np.count_nonzero(mask))
         assert np.all(mask[:count])
-        found: Array = otherwise.copy()
-        found[:count] = array[(*outer, slice(start, start + count))]
+        result: Array = otherwise.copy()
+        result[:count] = array[(*outer, slice(start, start + count))]
         assert start + count <= array.shape[-1]
-        return found
+        return result
 
     return run
 
@@ -404,9 +404,9 @@ def _insert_slice(op: ir.Operation) -> Callable[..., Any]:
     (start,) = (int(ir.IntegerAttr(i).value) for i in op.attributes["offsets"])
 
     def run(piece: Array, whole: Array) -> Array:
-        found = whole.copy()
-        found[start : start + piece.size] = piece
-        return found
+        result = whole.copy()
+        result[start : start + piece.size] = piece
+        return result
 
     return run
 

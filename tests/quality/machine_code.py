@@ -33,7 +33,7 @@ class Loop:
     def accumulators(self) -> int:
         """Registers that products are added to."""
         added = (re.match(r"vfmadd\w+ps.*(%ymm\d+)$", line) for line in self.lines)
-        return len({found[1] for found in added if found})
+        return len({match[1] for match in added if match})
 
     @property
     def spills(self) -> tuple[str, ...]:

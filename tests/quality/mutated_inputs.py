@@ -319,8 +319,8 @@ def _prepare_arrays(place: Path) -> None:
     (place / "x.mlir").write_text(kernel.schedule)
     np.save(place / "x.npy", np.zeros((1, 5, 7), np.float32))
     words = ("run", _ARRAYS, "--schedule", str(place / "x.mlir"))
-    given = ("--input", f"lhs={place / 'x.npy'}")
-    quietly(main, *words, *given, "--db", "none", "--threads", "1")
+    flags = ("--input", f"lhs={place / 'x.npy'}")
+    quietly(main, *words, *flags, "--db", "none", "--threads", "1")
 
 
 def _run_array(place: Path, rng: random.Random) -> int:

@@ -79,10 +79,10 @@ def check_scaled_products(seeds: Sequence[int]) -> int:
     Raises:
         AssertionError: begins with the command that shows it again.
     """
-    own = {"draw": random_scaled_spec}
+    options = {"draw": random_scaled_spec}
     walks, best = ([seed for seed in seeds if seed % 2 == odd] for odd in (False, True))
-    count = check("scaled_products", walks, walked, 2, **own)
-    return count + check("scaled_products", best, searched, 1, **own)
+    count = check("scaled_products", walks, walked, 2, **options)
+    return count + check("scaled_products", best, searched, 1, **options)
 
 
 def check_wide_scaled_products(seeds: Sequence[int]) -> int:

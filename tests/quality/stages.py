@@ -88,9 +88,9 @@ def check_module(module: ir.Module, spec: Spec, inputs: Sequence[Array]) -> None
     Raises:
         AssertionError: the output is not what the Spec says.
     """
-    given = list(inputs)
+    remaining = list(inputs)
     arrays = [
-        physical(spec, i, given.pop(0) if operand.is_read else None, 0x5A)
+        physical(spec, i, remaining.pop(0) if operand.is_read else None, 0x5A)
         for i, operand in enumerate(spec.kind.operands)
     ]
     (function,) = functions(module)
@@ -100,11 +100,11 @@ def check_module(module: ir.Module, spec: Spec, inputs: Sequence[Array]) -> None
     else:
         run_function(function, arrays)
     if not is_exact(spec.kind, spec.sizes):
-        found = tuple(spec.to_logical(i, arrays[i]) for i in spec.kind.written)
-        verdict = judge(spec, tuple(inputs), found, exact=False)
+        results = tuple(spec.to_logical(i, arrays[i]) for i in spec.kind.written)
+        verdict = judge(spec, tuple(inputs), results, exact=False)
         assert verdict.holds, verdict
         return
     for index, output in zip(spec.kind.written, spec.outputs(*inputs), strict=True):
-        found = spec.to_logical(index, arrays[index])
-        wanted = output.astype(found.dtype)
-        assert np.array_equal(bits(found), bits(wanted)), f"{found} is not {wanted}"
+        results = spec.to_logical(index, arrays[index])
+        wanted = output.astype(results.dtype)
+        assert np.array_equal(bits(results), bits(wanted)), f"{results} is not {wanted}"

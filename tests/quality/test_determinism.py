@@ -20,12 +20,12 @@ REPEATS = 3
 
 def real_inputs(spec: Spec, rng: np.random.Generator) -> list[Array]:
     """N(0, 1) where that is a number of the dtype: rounding shows any other order."""
-    found = list(spec.random(rng))
-    for index, array in enumerate(found):
+    inputs = list(spec.random(rng))
+    for index, array in enumerate(inputs):
         if array.dtype == np.float32:
             shape: tuple[int, ...] = array.shape
-            found[index] = rng.standard_normal(shape, np.float32)
-    return found
+            inputs[index] = rng.standard_normal(shape, np.float32)
+    return inputs
 
 
 @functools.cache

@@ -12,10 +12,10 @@ def test_a_block_of_all_patterns() -> None:
 
 
 def test_what_is_not_near_is_found() -> None:
-    given = np.asarray([1, 1, -200, 100, np.nan, -np.inf, np.inf], np.float32)
+    numbers = np.asarray([1, 1, -200, 100, np.nan, -np.inf, np.inf], np.float32)
     with np.errstate(over="ignore"):
-        right = np.exp(given)
-    assert near(given, right).all()
+        right = np.exp(numbers)
+    assert near(numbers, right).all()
     e = np.spacing(right[0])
     wrong = np.asarray([right[0] + 3 * e, np.nan, 1e-45, 3e38, 1, 1e-45, 3e38])
-    assert not near(given, wrong.astype(np.float32)).any()
+    assert not near(numbers, wrong.astype(np.float32)).any()

@@ -42,13 +42,13 @@ def test_every_name_is_drawn_in_f32_and_maps_and_products_in_narrow_floats() -> 
     texts = [random_text(seed, random.Random(seed)) for seed in range(400)]
     names = [text.split(":")[0] for text in texts]
     for dtype in FLOATS:
-        found = {
+        drawn = {
             name
             for seed, name in enumerate(names)
             if random_graph_spec(seed).dtypes[0] is dtype
         }
         apart = {*REDUCTIONS} if dtype.computes_in else set()
-        assert found >= {*NAMES} - apart
+        assert drawn >= {*NAMES} - apart
     options = {option for text in texts for option in text.split(":")[3:]}
     wanted = {"causal=true", "gelu=erf", "layout=nhwc", "axis=all", "axis=0", "pad=1"}
     assert options >= wanted | {"stride=2", "dilation=2", "groups=3"}
@@ -57,6 +57,6 @@ def test_every_name_is_drawn_in_f32_and_maps_and_products_in_narrow_floats() -> 
 @pytest.mark.quick
 def test_scaled_products_are_drawn_with_and_without_each_part() -> None:
     graphs = [random_scaled_spec(seed).kind.as_graph for seed in range(60)]
-    found = [g is not None and scaled_part(g) is not None for g in graphs]
-    assert 20 < sum(found) < len(found)
+    are_scaled = [g is not None and scaled_part(g) is not None for g in graphs]
+    assert 20 < sum(are_scaled) < len(are_scaled)
     assert len({str(graph) for graph in graphs}) > len(graphs) // 2

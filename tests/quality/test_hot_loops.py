@@ -63,10 +63,10 @@ def test_products_are_on_registers_without_spills(hot: Hot) -> None:
     def products(loop: Loop) -> list[str]:
         return [line for line in loop.lines if re.match(hot.product, line)]
 
-    found = innermost(kernel(hot.text).asm)
-    hottest = max(found, key=lambda loop: len(products(loop)))
+    loops = innermost(kernel(hot.text).asm)
+    hottest = max(loops, key=lambda loop: len(products(loop)))
     assert len(products(hottest)) >= hot.count
     assert all(re.search(r"%ymm\d+, %ymm\d+$", line) for line in products(hottest))
     assert len(sums_of(hottest)) >= hot.sums
-    for loop in found:
+    for loop in loops:
         assert not (products(loop) and loop.spills), (hot.text, loop.spills)

@@ -37,14 +37,14 @@ def resident() -> int:
 def expected(kernel: Kernel, arrays: list[Array]) -> Array:
     """The output for physical arguments, by the definition."""
     spec = kernel.spec
-    given = [
+    inputs = [
         spec.to_logical(i, array)
         for i, (array, operand) in enumerate(
             zip(arrays, spec.kind.operands, strict=True)
         )
         if operand.is_read
     ]
-    return spec.evaluate(*given)
+    return spec.evaluate(*inputs)
 
 
 def arguments(kernel: Kernel, rng: np.random.Generator) -> list[Array]:
@@ -63,8 +63,8 @@ def is_right(kernel: Kernel, arrays: list[Array]) -> bool:
     wanted = expected(kernel, arrays)
     kernel(*arrays)
     last = len(arrays) - 1
-    found = kernel.spec.to_logical(last, arrays[last])
-    return np.ascontiguousarray(found).tobytes() == wanted.tobytes()
+    result = kernel.spec.to_logical(last, arrays[last])
+    return np.ascontiguousarray(result).tobytes() == wanted.tobytes()
 
 
 def workspaces() -> int:
@@ -80,9 +80,9 @@ def test_compile_run_drop_does_not_grow() -> None:
             if cycle == WARM_UP:
                 gc.collect()
                 before = resident()
-            made = morello.compile(SMALL)
-            assert is_right(made, arguments(made, rng))
-            del made
+            compiled = morello.compile(SMALL)
+            assert is_right(compiled, arguments(compiled, rng))
+            del compiled
         gc.collect()
         assert ir.Context._get_live_count() == live
         return resident() - before
@@ -96,9 +96,9 @@ def test_compile_run_drop_does_not_grow() -> None:
 def calls(number: int) -> None:
     rng = np.random.default_rng(number)
     kernels = [unsearched(text) for text in SHARED]
-    given = [arguments(kernel, rng) for kernel in kernels]
+    inputs = [arguments(kernel, rng) for kernel in kernels]
     for call in range(500):
-        kernel, arrays = kernels[call % 5], given[call % 5]
+        kernel, arrays = kernels[call % 5], inputs[call % 5]
         if not kernel.parameters[-1].accumulates:
             arrays[-1][...] = 1
         assert is_right(kernel, arrays), (number, call, SHARED[call % 5])
@@ -116,7 +116,7 @@ def test_threads_share_kernels() -> None:
 
 @pytest.mark.sampled(5)
 def test_threads_compile_at_once() -> None:
-    made = [unsearched(text) for text in SHARED]
+    kernels = [unsearched(text) for text in SHARED]
     texts = ("fill:{n}x7:f32", "move:{n}x5:s32:dst=[1,0]", "max:{n}x9:f32")
 
     def compiles(number: int) -> None:
@@ -125,7 +125,7 @@ def test_threads_compile_at_once() -> None:
             text = texts[(number + turn) % 3].format(n=number + 2)
             kernel = morello.compile(text)
             assert is_right(kernel, arguments(kernel, rng)), text
-            old = made[(number + turn) % 5]
+            old = kernels[(number + turn) % 5]
             again = morello.compile(old.spec, schedule=old.schedule)
             assert again.object == old.object
 

@@ -27,8 +27,8 @@ OTHERS = ("max:33x65:f32", "move:33x65:f32:dst=[1,0]", "fill:33x65:s32", "max:7x
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("text", ODD)
 def test_odd_shapes_are_exact_and_bounded(text: str) -> None:
-    made = program(text)
-    check_all([made], 0, check_bound if is_bounded(made.spec) else None)
+    compiled = program(text)
+    check_all([compiled], 0, check_bound if is_bounded(compiled.spec) else None)
 
 
 def test_columns_of_a_batch_are_exact() -> None:
@@ -53,14 +53,14 @@ def work(impl: Impl, times: int = 1) -> list[tuple[str, int, int]]:
 def test_lanes_are_in_use(text: str) -> None:
     """At least 0.9 of the lanes that are in use if only the last vector of a row has
     idle ones."""
-    made = kernel(text)
-    assert made.impl is not None
-    leaves = work(made.impl)
+    compiled = kernel(text)
+    assert compiled.impl is not None
+    leaves = work(compiled.impl)
     products = sum(count for _, count, _ in leaves)
-    assert products == made.spec.flops // 2
+    assert products == compiled.spec.flops // 2
     scalar = sum(count for name, count, _ in leaves if name == "scalar")
     assert scalar == 0
-    n = made.spec.sizes[-1]
+    n = compiled.spec.sizes[-1]
     best = n / (8 * math.ceil(n / 8))
     assert products / sum(lanes for _, _, lanes in leaves) >= 0.9 * best
 
@@ -116,17 +116,17 @@ def test_loops_are_found_in_assembly() -> None:
 @pytest.mark.sampled(2)
 def test_an_odd_shape_is_faster_than_any_scalar_code() -> None:
     """36 GFLOP/s are two scalar multiply-adds in each of 9 billion cycles a second."""
-    made = kernel("matmul:513x257x129:f32")
+    compiled = kernel("matmul:513x257x129:f32")
     rng = np.random.default_rng(0)
     a = rng.standard_normal((513, 257), np.float32)
     b = rng.standard_normal((257, 129), np.float32)
-    out = made(a, b)
+    out = compiled(a, b)
     best, end = math.inf, time.perf_counter() + 20
-    while made.spec.flops / best < 36e9 and time.perf_counter() < end:
+    while compiled.spec.flops / best < 36e9 and time.perf_counter() < end:
         start = time.perf_counter()
-        made(a, b, out=out)
+        compiled(a, b, out=out)
         best = min(best, time.perf_counter() - start)
-    assert made.spec.flops / best >= 36e9
+    assert compiled.spec.flops / best >= 36e9
 
 
 @pytest.mark.sampled(12)
@@ -138,8 +138,8 @@ def test_no_integers_are_made_pointers_and_nothing_is_undefined(text: str) -> No
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("text", [*ODD, SQUARE, *OTHERS])
 def test_a_schedule_replayed_gives_the_same_bytes(text: str) -> None:
-    made = kernel(text)
-    again = morello.compile(text, schedule=made.schedule)
-    assert again.schedule == made.schedule
-    assert again.object == made.object
-    assert again.workspace_bytes == made.workspace_bytes
+    compiled = kernel(text)
+    again = morello.compile(text, schedule=compiled.schedule)
+    assert again.schedule == compiled.schedule
+    assert again.object == compiled.object
+    assert again.workspace_bytes == compiled.workspace_bytes

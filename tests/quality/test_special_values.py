@@ -78,19 +78,19 @@ def in_order(text: str) -> Iterator[morello.Kernel]:
     return itertools.islice(ordered, len(PROGRAMS))
 
 
-def check_one_of(found: Array, wanted: Array) -> None:
+def check_one_of(result: Array, wanted: Array) -> None:
     """Each element has the bits of one of those wanted; NaN is NaN."""
-    same = (found.view(np.uint32) == wanted.view(np.uint32)).any(axis=0)
-    both = np.isnan(found) & np.isnan(wanted).any(axis=0)
-    assert (same | both).all(), (found, wanted)
+    same = (result.view(np.uint32) == wanted.view(np.uint32)).any(axis=0)
+    both = np.isnan(result) & np.isnan(wanted).any(axis=0)
+    assert (same | both).all(), (result, wanted)
 
 
-def check(found: Array, wanted: Array) -> None:
+def check(result: Array, wanted: Array) -> None:
     """Equal bits; NaN is NaN."""
-    assert np.array_equal(np.isnan(found), np.isnan(wanted))
+    assert np.array_equal(np.isnan(result), np.isnan(wanted))
     numbers = ~np.isnan(wanted)
-    bits = found.view(np.uint32)[numbers], wanted.view(np.uint32)[numbers]
-    assert np.array_equal(*bits), (found, wanted)
+    bits = result.view(np.uint32)[numbers], wanted.view(np.uint32)[numbers]
+    assert np.array_equal(*bits), (result, wanted)
 
 
 @pytest.mark.sampled(18)

@@ -31,21 +31,21 @@ a row."""
 
 def goals(target: Target) -> list[Spec]:
     """Specs within the limits of a target."""
-    found = []
+    specs = []
     # What goes by L2 is the same on every target, and most of the tables.
     near = target.limits.replace(L2, 0)
     for place, (kind, dtypes) in enumerate(PRODUCTS):
         rows = tuple(argument_tensor(dtype, Layout.row_major(3)) for dtype in dtypes)
         sizes = SIZES[place % len(SIZES)]
-        found.append(Spec(kind, sizes, rows, target.limits if not place else near))
+        specs.append(Spec(kind, sizes, rows, target.limits if not place else near))
     rng = random.Random(f"goals of {target.name}")
     others = {k for k in KINDS if not (reuses_inputs(k) and k.has_element)}
     while others:
         spec = random_spec(rng)
         if spec.kind in others:
             others.remove(spec.kind)
-            found.append(dataclasses.replace(spec, limits=near))
-    return found
+            specs.append(dataclasses.replace(spec, limits=near))
+    return specs
 
 
 @pytest.mark.sampled(8)
@@ -90,9 +90,9 @@ def test_denormals_count_as_zero_where_products_flush() -> None:
         np.full(shape, 2.0**-64, ml_dtypes.bfloat16) for shape in ((7, 64), (64, 32))
     )
     text = "matmul:7x64x32:bf16,bf16,f32:l2=0"
-    found = {}
+    by_target = {}
     for option in ("", ":flushing=true"):
         kernel = morello.compile(text + option, target=CHEAP)
-        found[option] = kernel(lhs, rhs)
-    assert np.all(found[""] == np.float32(2.0**-122))
-    assert np.all(found[":flushing=true"] == 0)
+        by_target[option] = kernel(lhs, rhs)
+    assert np.all(by_target[""] == np.float32(2.0**-122))
+    assert np.all(by_target[":flushing=true"] == 0)

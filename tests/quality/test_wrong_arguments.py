@@ -114,9 +114,9 @@ def overlapping(kernel: Kernel) -> Iterator[tuple[str, int, list[Any]]]:
         for shift in (0, parameter.nbytes - parameter.dtype.itemsize):
             memory = np.zeros(shift + out.nbytes + parameter.nbytes, np.uint8)
             arrays: list[Any] = right(kernel)
-            given = memory[: parameter.nbytes].view(parameter.dtype)
+            array = memory[: parameter.nbytes].view(parameter.dtype)
             taken = memory[shift : shift + out.nbytes].view(out.dtype)
-            arrays[index] = given.reshape(parameter.shape)
+            arrays[index] = array.reshape(parameter.shape)
             arrays[last] = taken.reshape(out.shape)
             yield f"overlap at {shift}", last, arrays
 
@@ -158,9 +158,9 @@ def test_wrong_numbers_and_names_of_arguments_are_refused(spec: Spec) -> None:
         (arrays, {name: arrays[0]}),
         (arrays[:-1], {"out": (arrays[-1], arrays[-1])}),
     ]
-    for given, named in wrong:
+    for arguments, named in wrong:
         with pytest.raises(ArgumentError):
-            kernel(*given, **named)
+            kernel(*arguments, **named)
     if len(arrays) > 1:
         with pytest.raises(ArgumentError, match="is missing"):
             kernel(out=apart(spec, arrays)[1])

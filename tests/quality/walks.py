@@ -75,14 +75,14 @@ def random_program(
         target = AVX2.at(spec) if known is None else AVX2
         walk = _Walk(rng, {} if known is None else known, target)
         try:
-            found = walk.program(spec)
+            impl = walk.program(spec)
         except DeadEndError:
             continue
-        if found is None or nodes(found) > MAX_NODES:
+        if impl is None or nodes(impl) > MAX_NODES:
             continue
-        if leaf_runs(found) <= max_leaves * (1 + number // PATIENCE):
+        if leaf_runs(impl) <= max_leaves * (1 + number // PATIENCE):
             walk.keep()
-            return found
+            return impl
     raise DeadEndError(f"no program of {spec} after {walks} walks")
 
 
@@ -107,7 +107,7 @@ class _Walk:
         self.rng = rng
         self.target = target
         self.known = known
-        self.found: dict[Spec, Impl] = {}
+        self.programs: dict[Spec, Impl] = {}
         self.hopeless: set[Spec] = set()
         self.tries = 0
         self.budget = rng.choice((BUDGET // 8, BUDGET // 2, BUDGET))
@@ -116,7 +116,7 @@ class _Walk:
 
     def keep(self) -> None:
         """Add what was found to what is known."""
-        self.known.update(self.found)
+        self.known.update(self.programs)
 
     def program(self, spec: Spec) -> Impl | None:
         """A program; None where no action drawn leads to one.
@@ -124,7 +124,7 @@ class _Walk:
         Raises:
             DeadEndError: too much was tried.
         """
-        before = self.known.get(spec) or self.found.get(spec)
+        before = self.known.get(spec) or self.programs.get(spec)
         if before is not None:
             return before
         if spec in self.hopeless:
@@ -133,8 +133,8 @@ class _Walk:
         for action in actions(spec, self.rng):
             impl = self._try(spec, action)
             if impl is not None:
-                self.found[spec] = impl
-                if len(self.found) > MAX_NODES:
+                self.programs[spec] = impl
+                if len(self.programs) > MAX_NODES:
                     raise DeadEndError(f"more than {MAX_NODES} nodes")
                 return impl
         self.hopeless.add(spec)
@@ -186,13 +186,13 @@ def _candidates(
     rng: random.Random,
 ) -> list[Action]:
     """The candidates of the search, at arbitrary sizes and in more layouts."""
-    found = list(kind.candidates(spec.key, axes, PEELS))
+    actions = list(kind.candidates(spec.key, axes, PEELS))
     if kind is Move:
         for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
             layout = _some_layout(tensor.rank, rng)
             level = rng.choice((MEM, L2, L1))
-            found.append(Move(operand.name, level, layout))
-    return found
+            actions.append(Move(operand.name, level, layout))
+    return actions
 
 
 def _some_layout(rank: int, rng: random.Random) -> Layout:

@@ -26,16 +26,16 @@ def program(spec: Spec, kernel: str, target_name: str) -> Impl:
     def below(spec: Spec, actions: list[Action]) -> Impl:
         first, *others = actions
         try:
-            made = first.apply(spec, target)
+            rewrite = first.apply(spec, target)
         except ScheduleError as error:
             if "follows" not in error.what:
                 raise
             return below(spec, others)  # another operand brings it along
         branches = tuple(
             Branch(hole.role, hole.times, below(hole.spec, others))
-            for hole in made.holes
+            for hole in rewrite.holes
         )
-        cost = made.total(tuple(branch.impl.cost for branch in branches))
+        cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
         return Impl(spec, first, cost, branches)
 
     return below(spec, [*moves, Select(kernel)])

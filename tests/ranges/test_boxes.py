@@ -105,8 +105,8 @@ def test_of_too_many_boxes_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -
 def with_comparisons(covered: Cover) -> float:
     """The regrets of all pairs, and what finding their programs adds."""
     compared = COMPARISON * math.log2(len(covered.parts))
-    found = (compared / least for least in covered.least.values())
-    return sum(covered.regrets.values()) + sum(found)
+    shares = (compared / least for least in covered.least.values())
+    return sum(covered.regrets.values()) + sum(shares)
 
 
 COMPARISON = Range.comparison
@@ -123,11 +123,11 @@ def covering(text: str) -> Cover:
 def test_regrets_are_over_the_best_program_of_each_pair(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec, found = parse_spec(text, AVX2.limits), covering(text)
+    spec, compared = parse_spec(text, AVX2.limits), covering(text)
     monkeypatch.setattr(Range, "comparison", 0)
     covered = cover(spec, AVX2)
     assert max(covered.regrets.values()) < 0.05
-    assert with_comparisons(found) <= with_comparisons(covered)
+    assert with_comparisons(compared) <= with_comparisons(covered)
     for call in list(spec.calls)[::5]:
         goal = spec.at(*call)
         alone = best_program(goal, AVX2, solver=Solver(AVX2.at(goal, spec)))
@@ -143,6 +143,6 @@ def test_where_each_kernel_runs() -> None:
     runs = list(over.kernels(covered.impl, spec))
     assert len(runs) == covered.impl.leaves
     for at, call in enumerate(spec.calls):
-        own = next(part for part in covered.parts if call in part.box)
-        assert 1 <= sum(one[at] for one in runs) <= own.impl.leaves
+        part_of_call = next(part for part in covered.parts if call in part.box)
+        assert 1 <= sum(one[at] for one in runs) <= part_of_call.impl.leaves
     assert all(one.any() for one in runs)

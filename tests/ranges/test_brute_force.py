@@ -62,11 +62,13 @@ def differences(covered: Cover) -> dict[str, int]:
             target = AVX2.at(goal, spec)
             least = BruteForce(target).best(goal)
             assert least is not None
-            (own,) = vector(part.impl, [Frame.of(goal)], dims, target)
+            (program,) = vector(part.impl, [Frame.of(goal)], dims, target)
             wrong["least"] += covered.least[call] != least
-            wrong["cost"] += cost != own
+            wrong["cost"] += cost != program
             regret = covered.regrets[call]
-            wrong["regret"] += own < least or not np.isclose(regret, own / least - 1)
+            wrong["regret"] += program < least or not np.isclose(
+                regret, program / least - 1
+            )
     return wrong
 
 

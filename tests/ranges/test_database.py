@@ -22,7 +22,7 @@ def compiled(text: str, db: Path, **options: Any) -> morello.Kernel:
 def no_search(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Let searches fail from now on."""
 
-    def fail(*given: Any) -> None:
+    def fail(*args: Any) -> None:
         raise AssertionError("it is searched again")
 
     return lambda: monkeypatch.setattr(covers, "cover", fail)
@@ -84,10 +84,10 @@ def test_a_row_that_does_not_fit_is_searched_anew(tmp_path: Path) -> None:
     compiled("matmul:1..3x4x8:f32", db)
     with sqlite3.connect(db) as connection:
         connection.execute("UPDATE programs SET program = replace(program, '4', '5')")
-    found = compiled("matmul:1..3x4x8:f32", db)
-    assert found.object == compiled("matmul:1..3x4x8:f32", other).object
+    kernel = compiled("matmul:1..3x4x8:f32", db)
+    assert kernel.object == compiled("matmul:1..3x4x8:f32", other).object
     a, b = np.ones((3, 4), np.float32), np.ones((4, 8), np.float32)
-    assert (found(a, b) == 4).all()
+    assert (kernel(a, b) == 4).all()
 
 
 @pytest.mark.sampled(2)

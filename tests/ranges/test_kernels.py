@@ -64,10 +64,10 @@ def test_operands_with_two_dimensions_of_one_size(text: str) -> None:
     def run() -> None:
         for size in kernel.spec.ranges[0].sizes(kernel.spec.greatest[0]):
             spec = kernel.spec.at(size)
-            given = [np.ascontiguousarray(x) for x in spec.random(rng)]
-            wanted = spec.evaluate(*given)
+            inputs = [np.ascontiguousarray(x) for x in spec.random(rng)]
+            wanted = spec.evaluate(*inputs)
             for side in ("start", "end"):
-                guarded = [guarded_array(x, "x", side) for x in given]  # type: ignore[arg-type]
+                guarded = [guarded_array(x, "x", side) for x in inputs]  # type: ignore[arg-type]
                 out = guarded_array(np.zeros_like(wanted), "out", side)  # type: ignore[arg-type]
                 kernel(*guarded, out)
                 np.testing.assert_allclose(out, wanted, rtol=1e-5, atol=1e-6)
@@ -135,8 +135,8 @@ def test_a_layout_that_is_left_open_is_that_of_the_greatest_size() -> None:
     weights = numbers(rng, 256, 1024)
     panels = kernel.pack(weights, "rhs")
     for rows in range(1, 5):
-        given = numbers(rng, rows, 256)
-        np.testing.assert_array_equal(kernel(given, panels), given @ weights)
+        x = numbers(rng, rows, 256)
+        np.testing.assert_array_equal(kernel(x, panels), x @ weights)
 
 
 def test_wrong_sizes_are_refused_by_name() -> None:
@@ -144,9 +144,9 @@ def test_wrong_sizes_are_refused_by_name() -> None:
     rhs = np.zeros((9, 17), np.float32)
 
     def refused(*shape: int, out: tuple[int, ...] | None = None) -> str:
-        given = () if out is None else (np.zeros(out, np.float32),)
+        outputs = () if out is None else (np.zeros(out, np.float32),)
         with pytest.raises(ArgumentError) as error:
-            kernel(np.zeros(shape, np.float32), rhs, *given)
+            kernel(np.zeros(shape, np.float32), rhs, *outputs)
         return str(error.value)
 
     assert "input 'lhs': m is 31, and the kernel takes 3 to 27 in steps of 4" in (
@@ -216,9 +216,9 @@ def test_rows_of_graphs(text: str) -> None:
     rng = np.random.default_rng(5)
     for m in kernel.spec.ranges[0].sizes(kernel.spec.greatest[0]):
         spec = kernel.spec.at(m)
-        (given,) = spec.random(rng)
-        wanted = spec.evaluate(given)
-        np.testing.assert_allclose(kernel(given), wanted, rtol=1e-5, atol=1e-6)
+        (x,) = spec.random(rng)
+        wanted = spec.evaluate(x)
+        np.testing.assert_allclose(kernel(x), wanted, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.sampled(2)
@@ -294,9 +294,9 @@ def test_two_sizes_of_a_call_behind_guard_pages(text: str) -> None:
         spec = kernel.spec.at(*call)
         _, m, k, n = spec.sizes
         lhs, rhs = numbers(rng, m, k), numbers(rng, k, n)
-        given = [guarded_array(array) for array in (lhs, rhs)]
+        guarded = [guarded_array(array) for array in (lhs, rhs)]
         out = guarded_array(np.zeros((m, n), np.float32))
-        kernel(*given, out=out)
+        kernel(*guarded, out=out)
         np.testing.assert_array_equal(out, lhs @ rhs)
         np.testing.assert_array_equal(kernel(lhs, rhs), lhs @ rhs)
     again = morello.compile(text, target="avx2", schedule=kernel.schedule, threads=1)

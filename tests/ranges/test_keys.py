@@ -55,10 +55,10 @@ def test_every_size_is_right_and_nothing_else_is_touched(text: str) -> None:
                     guarded_array(value, name, side)  # type: ignore[arg-type]
                     for value, name in zip(values, names, strict=True)
                 ]
-                found = kernel(*arrays).astype(np.float32)
+                result = kernel(*arrays).astype(np.float32)
                 coarse = wanted.dtype != np.float32
                 np.testing.assert_allclose(
-                    found,
+                    result,
                     wanted.astype(np.float32),
                     rtol=0.02 if coarse else 1e-5,
                     atol=0.02 if coarse else 1e-5,

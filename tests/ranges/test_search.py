@@ -86,11 +86,11 @@ def alone(impl: Impl, spec: Spec, target: Target) -> float:
         rewrite = impl.action.apply(spec, target)
     except ScheduleError:
         return math.inf
-    given = {branch.role: branch.impl for branch in impl.branches}
-    if any(hole.role not in given for hole in rewrite.holes):
+    by_role = {branch.role: branch.impl for branch in impl.branches}
+    if any(hole.role not in by_role for hole in rewrite.holes):
         return math.inf
     return rewrite.cost + sum(
-        hole.times * alone(given[hole.role], hole.spec, target)
+        hole.times * alone(by_role[hole.role], hole.spec, target)
         for hole in rewrite.holes
     )
 
@@ -99,13 +99,13 @@ def test_a_program_costs_at_each_size_what_its_decisions_cost_there(
     covered: Cover,
 ) -> None:
     sizes, finite, infinite = covered.sizes, 0, 0
-    for own in (1, 4, 7, 13, 20):
-        tables, impl = sizes.tables[own,], sizes.best[own,]
+    for solved in (1, 4, 7, 13, 20):
+        tables, impl = sizes.tables[solved,], sizes.best[solved,]
         over = Over(tables)
         for size in sizes.best:
             spec = sizes.spec.at(*size)
             cost = over.cost(impl, spec)
-            assert cost == alone(impl, spec, tables.target), (own, size)
+            assert cost == alone(impl, spec, tables.target), (solved, size)
             finite += math.isfinite(cost)
             infinite += math.isinf(cost)
             assert sizes.tables[size] is not tables or cost >= sizes.cost(size)
@@ -117,9 +117,9 @@ def test_statistics_of_several_searches_add_but_for_the_peak() -> None:
     goals = (("one", 2), ("two", 1)), (("two", 4),), ()
     parts = [
         Statistics(
-            3, 50, 0.5, 700, 8, 2, 1, n, sum(count for _, count in own), 1, 1, own
+            3, 50, 0.5, 700, 8, 2, 1, n, sum(count for _, count in counts), 1, 1, counts
         )
-        for n, own in zip((20, 90, 70), goals, strict=True)
+        for n, counts in zip((20, 90, 70), goals, strict=True)
     ]
     sums = ("two", 5), ("one", 2)
     every = Statistics(9, 150, 1.5, 2100, 24, 6, 3, 90, 7, 3, 3, sums)

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.quick
     ],
 )
 def test_sizes_that_are_written(text: str, sizes: list[int]) -> None:
-    found = SizeRange.written(text)
-    assert list(found) == sizes
-    again = SizeRange((0,), sizes[0], found.step)
+    size_range = SizeRange.written(text)
+    assert list(size_range) == sizes
+    again = SizeRange((0,), sizes[0], size_range.step)
     assert list(again.sizes(sizes[-1])) == sizes
     assert again.text(sizes[-1]) == text
     spec = f"matmul:{text if len(sizes) > 1 else sizes[0]}x5x6:f32"

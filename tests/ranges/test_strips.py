@@ -21,12 +21,12 @@ ROWS = Layout.row_major(3)
 def program(spec: Spec, actions: Sequence[Action], target: Target) -> Impl:
     """The program of some actions, each on the one hole of that before."""
     first, *others = actions
-    made = first.apply(spec, target)
+    rewrite = first.apply(spec, target)
     branches = tuple(
         Branch(hole.role, hole.times, program(hole.spec, others, target))
-        for hole in made.holes
+        for hole in rewrite.holes
     )
-    cost = made.total(tuple(branch.impl.cost for branch in branches))
+    cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
     return Impl(spec, first, cost, branches)
 
 

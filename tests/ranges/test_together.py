@@ -39,11 +39,11 @@ def alone(goal: Spec, target: Target) -> Program:
 def together(group: Group, target: Target, shelf: Shelf) -> list[Program]:
     """The programs of a group; nothing where one of its goals has none."""
     try:
-        found = [impl for impl, _ in search_together(group, target, shelf)]
+        impls = [impl for impl, _ in search_together(group, target, shelf)]
     except SearchError:
         return []
-    assert [impl.spec for impl in found] == list(group.goals)
-    return [(impl.cost, str(Partial.of(impl))) for impl in found]
+    assert [impl.spec for impl in impls] == list(group.goals)
+    return [(impl.cost, str(Partial.of(impl))) for impl in impls]
 
 
 def family(text: str, *sizes: tuple[int, ...]) -> list[Spec]:
@@ -59,16 +59,16 @@ def check(goals: list[Spec], target: Target, rng: random.Random, most: int) -> i
     assert sorted(goals, key=str) == sorted(
         (goal for group in groups for goal in group.goals), key=str
     )
-    found = {}
+    by_goal = {}
     for group in groups:
         assert group.is_one_search == (len(group.goals) > 1)
         programs = together(group, target, shelf)
         if not programs:
             assert any(alone(goal, target) is None for goal in group.goals)
         count += len(programs) > 1
-        found |= zip(group.goals, programs, strict=False)
-    for goal in rng.sample(sorted(found, key=str), min(most, len(found))):
-        assert found[goal] == alone(goal, target), goal
+        by_goal |= zip(group.goals, programs, strict=False)
+    for goal in rng.sample(sorted(by_goal, key=str), min(most, len(by_goal))):
+        assert by_goal[goal] == alone(goal, target), goal
     return count
 
 

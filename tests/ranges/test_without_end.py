@@ -87,10 +87,10 @@ def test_any_size_is_exact_and_touches_nothing_else(text: str, threads: int) -> 
             if not one.takes(size, greatest):
                 continue
             spec = kernel.spec.at(size)
-            given = [np.ascontiguousarray(x) for x in spec.random(rng)]
-            wanted = spec.evaluate(*given)
-            held = given[-1] if kernel.parameters[-1].accumulates else 0 * wanted
-            inputs = given[: len(kernel.parameters) - 1]
+            values = [np.ascontiguousarray(x) for x in spec.random(rng)]
+            wanted = spec.evaluate(*values)
+            held = values[-1] if kernel.parameters[-1].accumulates else 0 * wanted
+            inputs = values[: len(kernel.parameters) - 1]
             for side in ("start", "end"):
                 arrays = [
                     guarded_array(np.ascontiguousarray(x), "x", side)  # type: ignore[arg-type]

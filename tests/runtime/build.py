@@ -42,10 +42,10 @@ def side_by_side(call: Callable[..., Any], count: int) -> list[int]:
         count: how many calls.
     """
     here, wanted = np.zeros(1, np.int64), np.full(1, count)
-    found = np.zeros((count, 1), np.int64)
+    results = np.zeros((count, 1), np.int64)
 
     def work(number: int) -> None:
-        call(here, wanted, out=found[number])
+        call(here, wanted, out=results[number])
 
     in_threads(work, range(count))
-    return list(map(int, found[:, 0]))
+    return list(map(int, results[:, 0]))

@@ -141,9 +141,9 @@ def test_the_folder_is_beside_the_users_own_database(
 ) -> None:
     monkeypatch.delenv("MORELLO_CODE")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    own = tmp_path / "morello" / "code"
-    assert code_folder() == own
-    assert folder_beside(tmp_path / "of_others.db") == own
+    folder = tmp_path / "morello" / "code"
+    assert code_folder() == folder
+    assert folder_beside(tmp_path / "of_others.db") == folder
     assert folder_beside(None) is None  # MORELLO_DB is none here
     assert folder_beside("none") is None
     monkeypatch.setenv("MORELLO_CODE", str(tmp_path / "other"))

@@ -261,10 +261,10 @@ def test_bf16_that_lives_beyond_a_block_is_moved_by_bits() -> None:
     assert "bfloat" not in text
     engine = compile_llvm(text, cpu="x86-64-v3")
     source = np.array([0x3F80, 0x7F81], np.uint16)
-    found = np.zeros(4, np.uint16)
+    result = np.zeros(4, np.uint16)
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-    kind(engine.address("f"))(source.ctypes.data, found.ctypes.data, 2)
-    assert found.tolist() == [0x7F81, 0x8001, 0x3F80, 0]
+    kind(engine.address("f"))(source.ctypes.data, result.ctypes.data, 2)
+    assert result.tolist() == [0x7F81, 0x8001, 0x3F80, 0]
 
 
 @pytest.mark.parametrize(
@@ -290,8 +290,8 @@ def test_truth_values_are_bytes_in_memory() -> None:
         "  ret void\n}\n"
     )
     engine = compile_llvm(text, cpu="x86-64-v3")
-    source, found = np.array([1], np.uint8), np.full(3, 7, np.uint8)
+    source, result = np.array([1], np.uint8), np.full(3, 7, np.uint8)
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-    kind(engine.address("f"))(source.ctypes.data, found.ctypes.data)
-    assert found.tolist() == [1, 1, 7]
+    kind(engine.address("f"))(source.ctypes.data, result.ctypes.data)
+    assert result.tolist() == [1, 1, 7]
     assert " i1, ptr" not in text.replace("getelementptr i1, ptr", "")

@@ -37,8 +37,8 @@ end:                                              ; preds = %next
 
 
 def test_the_inner_loop_of_a_nest_begins_at_a_line() -> None:
-    found = [s for s in align_loops(_NEST).splitlines() if "!llvm.loop !" in s]
-    assert found == ["  br i1 %more, label %inner, label %next, !llvm.loop !1"]
+    lines = [s for s in align_loops(_NEST).splitlines() if "!llvm.loop !" in s]
+    assert lines == ["  br i1 %more, label %inner, label %next, !llvm.loop !1"]
     assembly = compile_object(align_loops(_NEST), cpu="haswell").assembly()
     aligned = re.findall(r"\.p2align\s+(\d+)[^\n]*\n\.LBB\w+:[^\n]*\n", assembly)
     assert str(LINE.bit_length() - 1) in aligned
@@ -100,8 +100,8 @@ end:
   ret void
 }
 """
-    found = [s for s in align_loops(text).splitlines() if "!llvm.loop !" in s]
-    assert found == [
+    lines = [s for s in align_loops(text).splitlines() if "!llvm.loop !" in s]
+    assert lines == [
         "  br i1 %b, label %inner, label %outer, !llvm.loop !1",
         "  br i1 %b, label %last, label %end, !llvm.loop !2",
     ]

@@ -92,5 +92,5 @@ def test_weights_outlive_the_lowering_and_optimisation_of_a_nest() -> None:
 
 
 def weights(text: str) -> set[tuple[int, int]]:
-    found = re.findall(r'"branch_weights", i32 (\d+), i32 (\d+)', text)
-    return {(max(map(int, pair)), min(map(int, pair))) for pair in found}
+    pairs = re.findall(r'"branch_weights", i32 (\d+), i32 (\d+)', text)
+    return {(max(map(int, pair)), min(map(int, pair))) for pair in pairs}

@@ -379,9 +379,9 @@ def test_memory_accesses_promise_no_more_than_the_element() -> None:
   return
 }}"""
     )
-    found = re.findall(r"<\d+ x (\w+)>[^\n]*?align (\d+)", text)
-    assert len(found) == 8
-    assert {kind: int(align) for kind, align in found} == {
+    accesses = re.findall(r"<\d+ x (\w+)>[^\n]*?align (\d+)", text)
+    assert len(accesses) == 8
+    assert {kind: int(align) for kind, align in accesses} == {
         "float": 4,
         "i16": 2,
         "i8": 1,

@@ -36,7 +36,7 @@ for number in USED: loaded[number].omp_get_max_threads()
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(
-    ("names", "used", "found"),
+    ("names", "used", "name"),
     [
         (["libiomp5.so"], [0], "libiomp5.so"),
         (["libiomp5.so"], [], "libiomp5.so"),
@@ -46,13 +46,13 @@ for number in USED: loaded[number].omp_get_max_threads()
     ],
 )
 def test_a_runtime_that_is_there_is_used(
-    names: list[str], used: list[int], found: str
+    names: list[str], used: list[int], name: str
 ) -> None:
     """Two that are used would end the process."""
     head = f"NAMES, USED = {names}, {used}\n"
     tail = "shutil.rmtree(folder)\n"
     path = printed(head + COPIES + KERNEL + tail)
-    assert os.path.basename(path) == found  # noqa: PTH119
+    assert os.path.basename(path) == name  # noqa: PTH119
     assert path != openmp_library()
 
 
@@ -130,12 +130,12 @@ def test_runtimes_are_told_from_other_files(monkeypatch: pytest.MonkeyPatch) -> 
     names = openmp._loaded()
     assert bool(names) == openmp.load_openmp()
     assert all("omp" in Path(name).name for name in names)
-    own = f"__KMP_REGISTERED_LIB_{os.getpid()}_{os.getuid()}"
+    variable = f"__KMP_REGISTERED_LIB_{os.getpid()}_{os.getuid()}"
     address = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
     monkeypatch.setattr(openmp, "Path", lambda name: Path("/nowhere"))
     assert list(openmp._running()) == []
-    monkeypatch.setenv(own, f"0x{address:x}-cafe-libomp.so")
-    (found,) = openmp._running()
-    assert "libc" in Path(found).name
-    monkeypatch.setenv(own, "cafe")
+    monkeypatch.setenv(variable, f"0x{address:x}-cafe-libomp.so")
+    (running,) = openmp._running()
+    assert "libc" in Path(running).name
+    monkeypatch.setenv(variable, "cafe")
     assert list(openmp._running()) == []

@@ -28,8 +28,8 @@ def test_a_kernel_runs_where_another_library_has_set_types() -> None:
             function = getattr(ctypes.pythonapi, name)
             function.argtypes, function.restype = [ctypes.c_int16] * 2, ctypes.c_int8
         kernel = morello.compile("max:1x3:f32", threads=1)
-        given = np.array([[1, 3, 2]], np.float32)
-        return [float(kernel(given)[0]), float(kernel(Shared(given))[0])]
+        array = np.array([[1, 3, 2]], np.float32)
+        return [float(kernel(array)[0]), float(kernel(Shared(array))[0])]
 
     assert check_in_child(child, seconds=100) == [3.0, 3.0]
 

@@ -35,7 +35,9 @@ def searched(solver: Solver, spec: Spec) -> int | None:
         return None
 
 
-def compare(spec: Spec, solver: Solver, brute: BruteForce, found: Agreement) -> None:
+def compare(
+    spec: Spec, solver: Solver, brute: BruteForce, agreement: Agreement
+) -> None:
     """Compare a goal, and every Spec that its enumeration finished."""
     with mock.patch.multiple(reachable, FEW_SIZES=0, WORTH=0):
         cost = searched(solver, spec)
@@ -44,15 +46,15 @@ def compare(spec: Spec, solver: Solver, brute: BruteForce, found: Agreement) -> 
     except BudgetError:
         pass
     else:
-        found.goals[spec.kind.label] += 1
-        found.programs[spec.kind.label] += best is not None
+        agreement.goals[spec.kind.label] += 1
+        agreement.programs[spec.kind.label] += best is not None
         if cost != best:
-            found.mismatches.append(f"{spec}: search {cost}, enumeration {best}")
-    _compare_tables(spec, solver, brute, found)
+            agreement.mismatches.append(f"{spec}: search {cost}, enumeration {best}")
+    _compare_tables(spec, solver, brute, agreement)
 
 
 def _compare_boxes(
-    spec: Spec, solver: Solver, brute: BruteForce, found: Agreement
+    spec: Spec, solver: Solver, brute: BruteForce, agreement: Agreement
 ) -> None:
     """Whatever Spec the enumeration came to is a point that is solved, of its table or
     of one that has all of it."""
@@ -70,13 +72,15 @@ def _compare_boxes(
                 for some in (wholes, boxes)
             )
             if is_point and not is_solved:
-                found.mismatches.append(f"{key} {sizes} {left} below {spec}: left out")
+                agreement.mismatches.append(
+                    f"{key} {sizes} {left} below {spec}: left out"
+                )
 
 
 def _compare_tables(
-    spec: Spec, solver: Solver, brute: BruteForce, found: Agreement
+    spec: Spec, solver: Solver, brute: BruteForce, agreement: Agreement
 ) -> None:
-    _compare_boxes(spec, solver, brute, found)
+    _compare_boxes(spec, solver, brute, agreement)
     for table in solver.tables(spec):
         family = brute.families.get((table.id.key, table.id.sizes))
         if family is None:
@@ -87,10 +91,10 @@ def _compare_tables(
             if point is None:
                 continue
             cost = table.costs[point]
-            found.points[label] += 1
-            found.programs[label] += best is not None
+            agreement.points[label] += 1
+            agreement.programs[label] += best is not None
             if cost != (np.inf if best is None else best):
-                found.mismatches.append(
+                agreement.mismatches.append(
                     f"{table.id.key} {sizes} {left} below {spec}: search {cost}, "
                     f"enumeration {best}"
                 )

@@ -30,18 +30,18 @@ def goal_sizes(spec: Spec, threads: int) -> Axes:
 
     A batch is whole, one of its elements, or the share of a thread.
     """
-    found = []
-    kept = [s for d, s in enumerate(spec.sizes) if d not in spec.kind.reductions]
+    axes = []
+    of_outputs = [s for d, s in enumerate(spec.sizes) if d not in spec.kind.reductions]
     for dim, size in enumerate(spec.sizes):
         more: set[int] = set()
-        is_long = dim not in spec.kind.reductions or size >= 8 * math.prod(kept)
+        is_long = dim not in spec.kind.reductions or size >= 8 * math.prod(of_outputs)
         if not spec.serial and is_long:
             more = shares(size, threads, dim not in neighbours(spec))
         if is_batch(spec.kind, dim):
-            found.append(tuple(sorted({1, size, *more})))
+            axes.append(tuple(sorted({1, size, *more})))
         else:
-            found.append(ladder_sizes(size, more))
-    return tuple(found)
+            axes.append(ladder_sizes(size, more))
+    return tuple(axes)
 
 
 def neighbours(spec: Spec | SpecKey) -> set[int]:
@@ -58,15 +58,15 @@ def shares(size: int, threads: int, even: bool = False) -> set[int]:
     From 17 on, a multiple of 16. So many as the threads or a number that divides them.
     If ``even``, the least that will do as well, unless 65 64ths of it are as many.
     """
-    found = set()
+    sizes = set()
     for part in range(2, threads + 1):
         if threads % part == 0:
             enough = [s for s in range(1, size + 1) if s * part >= size]
             share = next((s for s in enough if s <= 16 or s % 16 == 0), size)
-            found |= {share, size % share}
+            sizes |= {share, size % share}
             if even and 64 * share >= 65 * enough[0]:
-                found |= {enough[0], size % enough[0]}
-    return found - {0}
+                sizes |= {enough[0], size % enough[0]}
+    return sizes - {0}
 
 
 def ladder_sizes(size: int, more: Iterable[int] = ()) -> tuple[int, ...]:
@@ -75,12 +75,12 @@ def ladder_sizes(size: int, more: Iterable[int] = ()) -> tuple[int, ...]:
     So do ``more`` sizes, the shares of threads.
     """
     rungs = [r for r in range(1, size + 1) if is_rung(r)]
-    found = {size, *rungs, *more}
+    sizes = {size, *rungs, *more}
     while True:
-        rests = {s % r for s in found for r in rungs if r < s} - {0}
-        if rests <= found:
-            return tuple(sorted(found))
-        found |= rests
+        rests = {s % r for s in sizes for r in rungs if r < s} - {0}
+        if rests <= sizes:
+            return tuple(sorted(sizes))
+        sizes |= rests
 
 
 def is_rung(number: int) -> bool:
@@ -120,11 +120,11 @@ class BruteForce:
         return self._best(self._family(spec.key, axes), Frame.of(spec))
 
     def _family(self, key: SpecKey, axes: Axes) -> Family:
-        found = self.families.get((key, axes))
-        if found is None:
+        family = self.families.get((key, axes))
+        if family is None:
             actions = candidates(key, axes, self.target)
-            found = self.families[key, axes] = Family(key, axes, actions, {})
-        return found
+            family = self.families[key, axes] = Family(key, axes, actions, {})
+        return family
 
     def _best(self, family: Family, frame: Frame) -> int | None:
         left = frame.limits

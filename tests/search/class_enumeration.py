@@ -41,11 +41,11 @@ class ClassEnumeration(BruteForce):
         if point not in self._found:
             if len(self._found) > self.budget:
                 raise BudgetError
-            found: Classes = {}
+            classes: Classes = {}
             for action in family.actions:
                 for features, cost in self._begun(family, frame, action):
-                    found[features] = min(cost, found.get(features, cost))
-            self._found[point] = found
+                    classes[features] = min(cost, classes.get(features, cost))
+            self._found[point] = classes
         return self._found[point]
 
     def _begun(
@@ -57,8 +57,10 @@ class ClassEnumeration(BruteForce):
             return []
         roles = {child.role for child in expansion.leading}
         feature = action.feature(family.key)
-        own = frozenset([feature] if feature else [])
-        parts: list[list[tuple[frozenset[str], int]]] = [[(own, int(expansion.cost))]]
+        features = frozenset([feature] if feature else [])
+        parts: list[list[tuple[frozenset[str], int]]] = [
+            [(features, int(expansion.cost))]
+        ]
         for child in expansion.children:
             if not int(child.exists):
                 continue
@@ -69,8 +71,8 @@ class ClassEnumeration(BruteForce):
                 return []
             below = self._family(plain.key, axes)
             if child.role in roles:
-                found = self._classes(below, plain)
-                parts.append([(f, times * cost) for f, cost in found.items()])
+                classes = self._classes(below, plain)
+                parts.append([(f, times * cost) for f, cost in classes.items()])
                 continue
             dim = action.loop_dim(family.key)
             uneven = dim is not None and 4 * plain.sizes[dim] >= frame.sizes[dim]

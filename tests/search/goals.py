@@ -88,8 +88,8 @@ def goals_of(kind: Kind, few: int, many: int) -> int:
 
 def layouts(operand: Operand, texts: dict[int, tuple[str, ...]]) -> list[Layout]:
     """Those of the layouts of its rank that an operand may have."""
-    found = map(Layout.parse, texts[operand.rank])
-    return [layout for layout in found if operand.is_plain or not layout.is_packed]
+    choices = map(Layout.parse, texts[operand.rank])
+    return [layout for layout in choices if operand.is_plain or not layout.is_packed]
 
 
 def random_form(

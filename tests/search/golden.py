@@ -55,11 +55,11 @@ class Goal:
 
 def goals() -> tuple[Goal, ...]:
     """The Specs; the same on every call."""
-    found = [Goal(ONE, spec) for spec in (*_simple(), *_products(), *_graphs())]
-    found += [Goal(TWO, f"{spec}:serial=false") for spec in _shared()]
-    found += [Goal(WIDE, spec) for spec in (*_graphs(), *_wide())]
-    found += [Goal(DOTS, spec) for spec in _dots()]
-    return tuple(sorted(set(found)))
+    every = [Goal(ONE, spec) for spec in (*_simple(), *_products(), *_graphs())]
+    every += [Goal(TWO, f"{spec}:serial=false") for spec in _shared()]
+    every += [Goal(WIDE, spec) for spec in (*_graphs(), *_wide())]
+    every += [Goal(DOTS, spec) for spec in _dots()]
+    return tuple(sorted(set(every)))
 
 
 def _simple() -> Iterator[str]:

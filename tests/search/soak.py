@@ -24,20 +24,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     start = time.process_time()
-    found = Agreement()
+    agreement = Agreement()
     for kind in KINDS:
         for number in range(options.goals):
             rng = random.Random(f"{kind} {options.seed} {number}")
             goal = random_goal(rng, kind)
-            compare(goal, Solver(AVX2), BruteForce(AVX2, options.budget), found)
-    for label in sorted(found.points):
+            compare(goal, Solver(AVX2), BruteForce(AVX2, options.budget), agreement)
+    for label in sorted(agreement.points):
         print(
-            f"{label}: {found.goals[label]} goals, {found.points[label]} Specs below, "
-            f"{found.programs[label]} with a program"
+            f"{label}: {agreement.goals[label]} goals, {agreement.points[label]} Specs "
+            f"below, {agreement.programs[label]} with a program"
         )
-    print(f"{len(found.mismatches)} differ; {time.process_time() - start:.0f} s")
-    print("\n".join(found.mismatches[:20]))
-    return 1 if found.mismatches else 0
+    print(f"{len(agreement.mismatches)} differ; {time.process_time() - start:.0f} s")
+    print("\n".join(agreement.mismatches[:20]))
+    return 1 if agreement.mismatches else 0
 
 
 if __name__ == "__main__":

@@ -20,27 +20,27 @@ def enumerated(place: Place, brute: BruteForce) -> dict[str, int | None]:
     assert place.table is not None
     key, axes = place.spec.key, place.table.sizes
     family = brute._family(key, axes)
-    found = {}
+    costs = {}
     for action in candidates(key, axes, AVX2):
         if not action.expand(Frame.of(place.spec), AVX2).refusal():
-            found[str(action)] = brute._total(family, Frame.of(place.spec), action)
-    return found
+            costs[str(action)] = brute._total(family, Frame.of(place.spec), action)
+    return costs
 
 
 def compare(explorer: Explorer, place: Place, brute: BruteForce) -> int:
     """Compare one node with enumeration; how many alternatives it has."""
-    found = explorer.alternatives(place)
+    alternatives = explorer.alternatives(place)
     expected = enumerated(place, brute)
-    costs = {str(found.chosen.action): found.chosen.cost}
-    costs |= {str(a.action): a.impl.cost for a in found.rejected}
+    costs = {str(alternatives.chosen.action): alternatives.chosen.cost}
+    costs |= {str(a.action): a.impl.cost for a in alternatives.rejected}
     assert costs == {n: c for n, c in expected.items() if c is not None}
-    assert found.dead_ends == sum(c is None for c in expected.values())
-    assert found.applicable == len(expected)
-    excesses = [a.excess for a in found.rejected]
+    assert alternatives.dead_ends == sum(c is None for c in expected.values())
+    assert alternatives.applicable == len(expected)
+    excesses = [a.excess for a in alternatives.rejected]
     assert excesses == sorted(excesses)
     assert all(e >= 0 for e in excesses)
-    assert found.ties == excesses.count(0)
-    return len(found.rejected)
+    assert alternatives.ties == excesses.count(0)
+    return len(alternatives.rejected)
 
 
 def check(spec: Spec, budget: int) -> int:
@@ -87,8 +87,8 @@ def test_a_program_of_a_node_is_that_of_the_whole() -> None:
 
 def test_the_parts_of_an_alternative_add_up() -> None:
     spec = parse_spec("move:24x24:f32:dst=[1,0]", AVX2.limits)
-    found = Explorer(Solver(AVX2), spec)
-    alternatives = found.alternatives(found.root)
+    explorer = Explorer(Solver(AVX2), spec)
+    alternatives = explorer.alternatives(explorer.root)
     assert len(alternatives.rejected) > 5
     assert alternatives.ties
     for alternative in alternatives.rejected:

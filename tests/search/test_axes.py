@@ -55,7 +55,7 @@ def test_an_axis_is_the_ladder_with_its_remainders() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "pairs"),
     [
         ("add:8x16:f32", [("d0", "d1")]),
         ("add:8x16:f32:x0=[1,0]:x1=[1,0]:v0=[1,0]", [("d1", "d0")]),
@@ -68,11 +68,11 @@ def test_an_axis_is_the_ladder_with_its_remainders() -> None:
     ],
 )
 def test_the_pair_that_becomes_one_first(
-    text: str, found: list[tuple[str, str]]
+    text: str, pairs: list[tuple[str, str]]
 ) -> None:
     spec = parse_spec(text, AVX2.limits)
     tried = Collapse.candidates(spec.key, goal_axes(spec, 1), AVX2)
-    assert [(one.outer, one.inner) for one in tried] == found
+    assert [(one.outer, one.inner) for one in tried] == pairs
 
 
 @pytest.mark.parametrize("room", [0, 1, 3, 8, 31, 32, 1000])

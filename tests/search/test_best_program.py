@@ -26,11 +26,11 @@ STOPS = 20
 
 def test_no_time_at_all_gives_a_program_at_once() -> None:
     start = time.thread_time()
-    found = best_program(UNKNOWN, AVX2, patience=Patience(0.0))
+    solution = best_program(UNKNOWN, AVX2, patience=Patience(0.0))
     assert time.thread_time() - start < 0.5
-    assert not found.complete
-    check_costs(found)
-    assert found.impl.cost >= Solver(AVX2.at(UNKNOWN)).solve(UNKNOWN).impl.cost
+    assert not solution.complete
+    check_costs(solution)
+    assert solution.impl.cost >= Solver(AVX2.at(UNKNOWN)).solve(UNKNOWN).impl.cost
 
 
 HURRIED = [
@@ -51,10 +51,10 @@ def test_a_time_limit_holds_and_there_is_a_program(text: str, seconds: float) ->
     """Seconds of this thread beyond the limit: others' load is not counted."""
     spec = parse_spec(text, AVX2.limits)
     waited, start = time.perf_counter(), time.thread_time()
-    found = best_program(spec, AVX2, patience=Patience(seconds))
+    solution = best_program(spec, AVX2, patience=Patience(seconds))
     if time.perf_counter() - waited > seconds + 0.5:
         assert time.thread_time() - start < seconds + 0.5
-    check_costs(found)
+    check_costs(solution)
 
 
 def test_after_the_grace_the_first_program_is_taken() -> None:
@@ -105,11 +105,11 @@ def test_after_ctrl_c_there_is_the_best_program_of_the_smaller_space() -> None:
 
     patience = Patience(interruptible=True, watch=watch)
     spec = parse_spec("matmul:9x8x24:f32", AVX2.limits)
-    found = best_program(spec, AVX2, patience=patience)
+    solution = best_program(spec, AVX2, patience=patience)
     smaller = dataclasses.replace(AVX2.at(spec), relayouts=False)
-    assert not found.complete
-    assert found.impl == Solver(smaller).solve(spec).impl
-    assert all("[0,2,1,2p" not in str(i.action) for i in found.impl.walk())
+    assert not solution.complete
+    assert solution.impl == Solver(smaller).solve(spec).impl
+    assert all("[0,2,1,2p" not in str(i.action) for i in solution.impl.walk())
 
 
 def test_a_search_that_finds_nothing_in_time_says_so(
@@ -139,11 +139,11 @@ def test_what_watches_a_search_watches_the_smaller_space() -> None:
 
 def test_enough_time_gives_the_optimum_and_remembers_it() -> None:
     spec = parse_spec("max:33x65:f32", AVX2.limits)
-    found = best_program(spec, AVX2, patience=Patience(600.0))
-    assert found.complete
-    assert found.impl == Solver(AVX2.at(spec)).solve(spec).impl
+    solution = best_program(spec, AVX2, patience=Patience(600.0))
+    assert solution.complete
+    assert solution.impl == Solver(AVX2.at(spec)).solve(spec).impl
     start = time.process_time()
-    assert best_program(spec, AVX2, patience=Patience(0.0)) is found
+    assert best_program(spec, AVX2, patience=Patience(0.0)) is solution
     assert time.process_time() - start < 0.1
 
 
@@ -193,9 +193,9 @@ def test_ctrl_c_at_any_moment_is_answered_within_two_seconds(tmp_path: Path) -> 
             path = tmp_path / f"{number}.sqlite"
             spec = parse_spec(f"max:{number + 70}x40:f32", AVX2.limits)
             seen = len(moments)
-            found = interrupted(spec, path, rng.uniform(0.001, length))
+            solution = interrupted(spec, path, rng.uniform(0.001, length))
             assert len(moments) == seen or time.process_time() - moments[-1] < 2
-            check_answer(spec, found, path)
+            check_answer(spec, solution, path)
             if len(moments) == STOPS:
                 break
     finally:
@@ -217,20 +217,24 @@ def interrupted(spec: Spec, path: Path, seconds: float) -> Solution | None:
         return None
 
 
-def check_answer(spec: Spec, found: Solution | None, path: Path) -> None:
+def check_answer(spec: Spec, solution: Solution | None, path: Path) -> None:
     """Whether an answer is legal, and a search that goes on finds the best program."""
     best = Solver(AVX2.at(spec)).solve(spec).impl
-    if found is not None:
-        check_costs(found)
-        assert found.impl == best if found.complete else found.impl.cost >= best.cost
+    if solution is not None:
+        check_costs(solution)
+        assert (
+            solution.impl == best
+            if solution.complete
+            else solution.impl.cost >= best.cost
+        )
     check_database(path)
     assert Solver(AVX2.at(spec), open_database(path)).solve(spec).impl == best
 
 
-def check_costs(found: Solution) -> None:
+def check_costs(solution: Solution) -> None:
     """Whether every action of a program applies, and costs what it says."""
-    target = AVX2.at(found.impl.spec)
-    for part in {id(part): part for part in found.impl.walk()}.values():
+    target = AVX2.at(solution.impl.spec)
+    for part in {id(part): part for part in solution.impl.walk()}.values():
         costs = tuple(branch.impl.cost for branch in part.branches)
         assert part.action.apply(part.spec, target).total(costs) == part.cost
 

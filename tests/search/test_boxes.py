@@ -34,9 +34,9 @@ def stored(packed: Packed) -> Packed:
 
 @pytest.fixture(scope="module")
 def solver() -> Solver:
-    found = Solver(AVX2)
-    found.solve(parse_spec(GOAL, AVX2.limits))
-    return found
+    solver = Solver(AVX2)
+    solver.solve(parse_spec(GOAL, AVX2.limits))
+    return solver
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +80,10 @@ def test_random_arrays_come_back(first: int) -> None:
             assert boxes.at(point) == costs[point]
         labels = rng.integers(-1, 3, box.shape).astype(np.int32)
         labels = np.where(rng.random(box.shape) < 0.7, np.int32(1), labels)
-        found = LabelBoxes.of(labels)
-        assert np.array_equal(found.expand(), labels)
+        label_boxes = LabelBoxes.of(labels)
+        assert np.array_equal(label_boxes.expand(), labels)
         for point in np.ndindex(box.shape):
-            assert found.at(point) == labels[point]
+            assert label_boxes.at(point) == labels[point]
 
 
 def test_few_boxes_hold_an_affine_table() -> None:
@@ -123,29 +123,29 @@ def test_the_boxes_as_a_map(tables: tuple[Table, ...]) -> None:
     full = [t for t in tables if t.costs.size]
     while done < OPERATIONS:
         table = rng.choice(full)
-        found = packed[table.id]
+        stored_table = packed[table.id]
         if rng.random() < 0.02:
-            packed[table.id] = found = stored(found)
+            packed[table.id] = stored_table = stored(stored_table)
         model = {
             point: (table.costs[point], int(table.decisions[point]))
-            for point in _points(found, rng)
+            for point in _points(stored_table, rng)
         }
         for point, (cost, decision) in model.items():
-            assert found.costs.at(point) == cost, (table.id, point)
-            assert found.decisions.at(point) == decision, (table.id, point)
+            assert stored_table.costs.at(point) == cost, (table.id, point)
+            assert stored_table.decisions.at(point) == decision, (table.id, point)
             done += 2
 
 
-def _points(found: Packed, rng: random.Random) -> list[tuple[int, ...]]:
+def _points(table: Packed, rng: random.Random) -> list[tuple[int, ...]]:
     """A corner of some boxes, a point inside, and one step outside along an axis."""
     points = []
-    for ends in (found.decisions.ends, found.costs.ends):
+    for ends in (table.decisions.ends, table.costs.ends):
         for lo, hi in ends[rng.sample(range(len(ends)), min(6, len(ends)))].tolist():
             inside = [rng.randrange(a, b) for a, b in zip(lo, hi, strict=True)]
             axis = rng.randrange(len(lo))
             points += [lo, [b - 1 for b in hi], inside]
             for outside in (lo[axis] - 1, hi[axis]):
-                if 0 <= outside < found.box.shape[axis]:
+                if 0 <= outside < table.box.shape[axis]:
                     points.append([*inside[:axis], outside, *inside[axis + 1 :]])
     return [tuple(point) for point in points]
 
@@ -210,10 +210,10 @@ def test_bytes_of_another_table_are_refused(tables: tuple[Table, ...]) -> None:
         with pytest.raises(CodecError):
             summary(broken, costs)
     for broken in (b"", costs[:-4], b"x" + costs, data):
-        given = table.actions.values, functools.partial(bytes, broken)
-        found = decode(data, table.id, table.box, *given)
+        rest = table.actions.values, functools.partial(bytes, broken)
+        decoded = decode(data, table.id, table.box, *rest)
         with pytest.raises(CodecError):
-            found.expand()
+            decoded.expand()
         with pytest.raises(CodecError):
             summary(data, broken)
 
@@ -231,8 +231,8 @@ def test_actions_come_back_and_those_that_there_are_not_are_refused(
     for table in tables:
         packed = Packed.of(table)
         used = set(packed.decisions.labels.tolist())
-        found = stored(packed)
-        assert found.actions == {n: table.actions[n] for n in used}
+        stored_table = stored(packed)
+        assert stored_table.actions == {n: table.actions[n] for n in used}
         if used:
             folds = {n: Fold("dot") for n in used}
             with pytest.raises(CodecError, match="there is no action 'fold'"):

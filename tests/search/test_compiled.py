@@ -16,9 +16,9 @@ def test_threads_load_them_at_once() -> None:
     def child() -> None:
         def work(_: int) -> None:
             for name in FUNCTIONS:
-                assert getattr(made, name) is getattr(made, name)
+                assert getattr(compiled, name) is getattr(compiled, name)
 
-        made = Compiled()
+        compiled = Compiled()
         in_threads(work, range(8))
 
     check_in_child(child)

@@ -83,15 +83,15 @@ class Enumeration:
 def goals() -> list[Spec]:
     """Small goals of every kind, some of them not serial."""
     rng = random.Random(5)
-    found: list[Spec] = []
-    while len(found) < GOALS:
-        goal = random_goal(rng, KINDS[len(found) % len(KINDS)])
+    specs: list[Spec] = []
+    while len(specs) < GOALS:
+        goal = random_goal(rng, KINDS[len(specs) % len(KINDS)])
         try:
             Enumeration(CORES).count(goal)
         except OverflowError:
             continue
-        found.append(goal)
-    return found
+        specs.append(goal)
+    return specs
 
 
 @pytest.mark.sampled(5)
@@ -99,15 +99,17 @@ def test_small_counts_are_exact() -> None:
     kinds, largest = set(), 0
     for goal in goals():
         exact = Enumeration(CORES).count(goal)
-        found = count_programs(goal, CORES)
+        counts = count_programs(goal, CORES)
         if not exact:
-            assert found == -math.inf, goal
+            assert counts == -math.inf, goal
             continue
         kinds.add(goal.kind.label)
         largest = max(largest, exact)
-        assert math.isclose(found, math.log2(exact), rel_tol=1e-12, abs_tol=1e-12), goal
+        assert math.isclose(counts, math.log2(exact), rel_tol=1e-12, abs_tol=1e-12), (
+            goal
+        )
         if exact < 1 << 40:
-            assert round(2**found) == exact, goal
+            assert round(2**counts) == exact, goal
     assert len(kinds) >= 4
     assert largest > 1 << 60
 

@@ -28,7 +28,9 @@ def test_orders_of_first_programs() -> None:
     assert serial == [(True, 6), (False, 6), (False, 2)]
     goal, _ = parallel_goal(SPEC, AVX2, 4)
     shared = [(o.shares, o.small, o.step) for o in _orders(goal)]
-    assert shared == [(own, *order) for order in serial for own in (False, True)]
+    assert shared == [
+        (is_shared, *order) for order in serial for is_shared in (False, True)
+    ]
 
 
 def test_tiles_of_an_order_are_powers_of_two_a_few_apart() -> None:

@@ -79,8 +79,8 @@ def test_a_target_asks_for_what_its_kernels_read() -> None:
 def test_products_of_few_k_ask_for_out_where_that_pays() -> None:
     for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
         spec = parse_spec("matmul:1000x3x1000:f32", target.limits)
-        found = kernels(Solver(target.at(spec)).solve(spec).impl)
-        assert ("gemm_outer" in found) is asks, target.name
+        chosen = kernels(Solver(target.at(spec)).solve(spec).impl)
+        assert ("gemm_outer" in chosen) is asks, target.name
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_variants_are_in_the_space_of_their_machines_alone(
 def test_rows_of_bf16_are_read_as_streams_where_that_pays() -> None:
     text = "matmul:1x512x1024:bf16,bf16,f32:rhs=[0,2,1,2p16]"
     spec = parse_spec(text, AVX2_ZEN3.limits)
-    found = kernels(Solver(AVX2_ZEN3.at(spec)).solve(spec).impl)
-    assert "gemv_axpy_bf16_streams" in found
+    chosen = kernels(Solver(AVX2_ZEN3.at(spec)).solve(spec).impl)
+    assert "gemv_axpy_bf16_streams" in chosen
 
 
 def test_bf16_is_multiplied_by_vectors() -> None:
@@ -213,7 +213,7 @@ def test_forms_go_one_way() -> None:
         return tensor.level, -tensor.dtype.itemsize, not tensor.layout.is_packed
 
     rng = random.Random(1)
-    found = 0
+    count = 0
     for kind in KINDS:
         for _ in range(20):
             goal = random_goal(rng, kind)
@@ -223,13 +223,13 @@ def test_forms_go_one_way() -> None:
                     index, action.destination(goal.key.tensors[index], AVX2)
                 )
                 assert rank(after, action.operand) < rank(goal.key, action.operand)
-                found += 1
-    assert found > 200
+                count += 1
+    assert count > 200
 
 
 def test_a_level_matters_where_a_form_may_be_taken_there() -> None:
-    given = "matmul_accum:4x4x4:bf16,bf16,f32:lhs=[0,1,2]@L2:rhs=[0,1,2]@L1"
-    key = parse_spec(given, AVX2.limits).key
+    text = "matmul_accum:4x4x4:bf16,bf16,f32:lhs=[0,1,2]@L2:rhs=[0,1,2]@L1"
+    key = parse_spec(text, AVX2.limits).key
     assert relayout_levels(key, AVX2) == {L1, L2}
     same = parse_spec("move:4x4:bf16,f32:src=[0,1]@L2:dst=[0,1]@L2", AVX2.limits).key
     assert relayout_levels(same, AVX2) == frozenset()
@@ -269,7 +269,7 @@ def test_memories_are_filled_from_the_farthest_to_the_nearest() -> None:
 
 
 def test_registers_are_filled_when_little_is_left_to_come() -> None:
-    given = "matmul_accum:4x4x4:f32:out=[0,1,2]@L1"
+    text = "matmul_accum:4x4x4:f32:out=[0,1,2]@L1"
     filled = ("out", VRF)
     for others, may in (
         ("", False),
@@ -277,7 +277,7 @@ def test_registers_are_filled_when_little_is_left_to_come() -> None:
         (":lhs=[0,1,2]@L2:rhs=[0,1,2]@L2", True),
         (":rhs=[0,1,2]@L1", True),
     ):
-        assert (filled in _moves(given + others)) is may, others
+        assert (filled in _moves(text + others)) is may, others
 
 
 def test_panels_of_lhs_go_with_those_of_rhs() -> None:

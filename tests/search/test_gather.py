@@ -9,10 +9,10 @@ from morello.search.compiled.words import ACTION, HOLE, address
 pytestmark = pytest.mark.quick
 
 
-def words(names: tuple[str, ...], **given: int) -> list[int]:
+def words(names: tuple[str, ...], **fields: int) -> list[int]:
     """A descriptor: words that are given by name, and 0 for the others."""
-    assert set(given) <= set(names)
-    return [given.get(name, 0) for name in names]
+    assert set(fields) <= set(names)
+    return [fields.get(name, 0) for name in names]
 
 
 @pytest.mark.parametrize("times", [0.0, 1.0, 3.0])
@@ -37,8 +37,8 @@ def test_a_hole_that_does_not_count_must_have_a_program(
         far=address(left),
         far_class=1,
     )
-    own, rows = np.array([100.0]), np.zeros(1, np.int64)
-    action = words(ACTION, points=1, rows=address(rows), own=address(own), holes=1)
+    costs, rows = np.array([100.0]), np.zeros(1, np.int64)
+    action = words(ACTION, points=1, rows=address(rows), cost=address(costs), holes=1)
     totals = np.full(2, -1.0)
     compiled().gather_totals(totals, 1, 2, np.array(action), np.array([hole]))
     first, second = 100 + 7 * times, 100 + 5 * times

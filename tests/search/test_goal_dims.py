@@ -33,7 +33,7 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     goal_dims.cache_clear()
 
 
-def own(text: str) -> list[str]:
+def own_dims(text: str) -> list[str]:
     spec = parse_spec(text, AVX2.limits)
     dims = goal_dims(spec.key, goal_axes(spec, 1))
     return [spec.kind.dims[dim] for dim in sorted(dims)]
@@ -53,7 +53,7 @@ def own(text: str) -> list[str]:
 def test_rows_of_contiguous_operands_are_those_of_several_goals(
     text: str, dims: list[str]
 ) -> None:
-    assert own(text) == dims
+    assert own_dims(text) == dims
 
 
 @pytest.mark.sampled(2)

@@ -40,14 +40,14 @@ def _cost(impl: Impl, target: Target) -> int:
     return rewrite.total(tuple(_cost(b.impl, target) for b in impl.branches))
 
 
-def _check(found: tuple[Derived, ...], spec: Spec, solver: Solver) -> None:
+def _check(programs: tuple[Derived, ...], spec: Spec, solver: Solver) -> None:
     """What holds of candidates whatever the goal."""
     target = solver.target
-    costs = [one.impl.cost for one in found]
+    costs = [one.impl.cost for one in programs]
     assert costs == sorted(costs)
-    assert len({one.features for one in found}) == len(found)
-    assert found[0].impl == solver.solve(spec).impl
-    for one in found:
+    assert len({one.features for one in programs}) == len(programs)
+    assert programs[0].impl == solver.solve(spec).impl
+    for one in programs:
         assert one.impl.spec == spec
         assert _cost(one.impl, target) == one.impl.cost
         assert class_of(one.impl, target) == one.features
@@ -62,17 +62,17 @@ def _compare(spec: Spec, target: Target, budget: int = BUDGET) -> int:
     wanted = ClassEnumeration(target, budget).classes(spec)
     solver = Solver(target)
     try:
-        found = k_best(solver, spec, EVERY)
+        programs = k_best(solver, spec, EVERY)
     except SearchError:
         assert not wanted
         return 0
-    _check(found, spec, solver)
-    first, *others = found
+    _check(programs, spec, solver)
+    first, *others = programs
     assert wanted.pop(first.features, first.impl.cost) >= first.impl.cost
     assert {one.features: one.impl.cost for one in others} == wanted
     few = k_best(solver, spec, 3)
-    assert [one.impl.cost for one in few] == [one.impl.cost for one in found[:3]]
-    return len(found)
+    assert [one.impl.cost for one in few] == [one.impl.cost for one in programs[:3]]
+    return len(programs)
 
 
 @pytest.mark.sampled(12)
@@ -113,9 +113,9 @@ def test_finding_ends_in_time_with_what_is_right(
     solver = Solver(AVX2.at(spec))
     counts = []
     for seconds in (-1, 20, 100, EVERY):
-        found = k_best(solver, spec, 8, next(ticks) + seconds)
-        _check(found, spec, solver)
-        counts.append(len(found))
+        programs = k_best(solver, spec, 8, next(ticks) + seconds)
+        _check(programs, spec, solver)
+        counts.append(len(programs))
     assert counts[0] == 1
     assert counts == sorted(counts)
     assert 1 < counts[2] < counts[3] == 8

@@ -46,18 +46,18 @@ class Goal(NamedTuple):
 @functools.cache
 def goals() -> tuple[Goal, ...]:
     """Goals of every kind with their tables."""
-    found = []
+    specs = []
     for kind in KINDS:
         count = 0
         for seed in range(60):
             spec = random_goal(random.Random(f"laws {kind} {seed}"), kind)
             solver = Solver(AVX2)
             if searched(solver, spec) is not None:
-                found.append(Goal(solver, spec, solver.tables(spec)))
+                specs.append(Goal(solver, spec, solver.tables(spec)))
                 count += 1
             if count == 2:
                 break
-    return tuple(found)
+    return tuple(specs)
 
 
 class Pair(NamedTuple):

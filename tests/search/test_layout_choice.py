@@ -21,17 +21,17 @@ def test_the_chosen_layouts_cost_least() -> None:
     assert len({*every}) == len(every)
     assert every[0] == GOAL.spec
     costs = {spec: best_program(spec, target).impl.cost for spec in every}
-    spec, found = best_settled(GOAL, AVX2)
-    assert found.impl.spec == spec
-    assert found.impl.cost == costs[spec] == min(costs.values())
-    assert found.complete
+    spec, solution = best_settled(GOAL, AVX2)
+    assert solution.impl.spec == spec
+    assert solution.impl.cost == costs[spec] == min(costs.values())
+    assert solution.complete
 
 
 def test_without_time_the_first_layouts_are_taken() -> None:
-    spec, found = best_settled(GOAL, AVX2, patience=Patience(0.0))
+    spec, solution = best_settled(GOAL, AVX2, patience=Patience(0.0))
     assert spec == GOAL.spec
-    assert not found.complete
-    assert found.impl.spec == spec
+    assert not solution.complete
+    assert solution.impl.spec == spec
 
 
 def test_a_search_that_ends_late_is_not_complete(
@@ -42,10 +42,10 @@ def test_a_search_that_ends_late_is_not_complete(
     clock = dataclasses.make_dataclass("Clock", [])
     clock.perf_counter = staticmethod(lambda: next(times))
     monkeypatch.setattr("morello.search.queries.layout_choice.time", clock)
-    spec, found = best_settled(GOAL, AVX2, patience=Patience(50.0))
+    spec, solution = best_settled(GOAL, AVX2, patience=Patience(50.0))
     assert spec == GOAL.spec
-    assert found.impl.cost == best_program(spec, AVX2.at(spec)).impl.cost
-    assert not found.complete
+    assert solution.impl.cost == best_program(spec, AVX2.at(spec)).impl.cost
+    assert not solution.complete
 
 
 def test_what_scales_integers_is_packed_with_them_before_maps() -> None:

@@ -110,14 +110,14 @@ def with_kernels(
 ) -> Target:
     for name, kernel in kernels.items():
         monkeypatch.setitem(KERNELS, name, kernel)
-    found = dataclasses.replace(
+    target = dataclasses.replace(
         AVX512,
         name="toy",
         features=(*AVX512.features, memory.feature),
         kernels=(*AVX512.kernels, *kernels),
     )
-    monkeypatch.setitem(text.TARGETS, "toy", found)
-    return found
+    monkeypatch.setitem(text.TARGETS, "toy", target)
+    return target
 
 
 def nodes(impl: Impl) -> list[Impl]:
@@ -178,13 +178,13 @@ def test_taking_of_it_leaves_the_vectors(target: Target) -> None:
 
 def test_the_search_moves_to_it(target: Target) -> None:
     spec = parse_spec(GOAL, target.limits)
-    found = nodes(Solver(target).solve(spec).impl)
+    impls = nodes(Solver(target).solve(spec).impl)
     plain = Solver(AVX512).solve(parse_spec(GOAL, AVX512.limits)).impl
-    assert found[0].cost < plain.cost / 2
-    words = {str(node.action) for node in found}
+    assert impls[0].cost < plain.cost / 2
+    words = {str(node.action) for node in impls}
     assert any("move(out, TMM" in action for action in words)
     assert {"select(tile_zero)", "select(tile_store)", "select(tile_multiply)"} <= words
-    for node in found:
+    for node in impls:
         taken = sum(
             tensor.amount(node.spec.shape(i))
             for i, tensor in enumerate(node.spec.tensors)
@@ -216,11 +216,11 @@ def test_few_of_it_are_too_few_for_its_kernel(target: Target) -> None:
     ],
 )
 def test_no_program_is_better(goal: str, target: Target) -> None:
-    found = Agreement()
+    agreement = Agreement()
     spec = parse_spec(goal, target.limits)
-    compare(spec, Solver(target), BruteForce(target), found)
-    assert found.mismatches == []
-    assert found.programs[spec.kind.label] > 0
+    compare(spec, Solver(target), BruteForce(target), agreement)
+    assert agreement.mismatches == []
+    assert agreement.programs[spec.kind.label] > 0
 
 
 @pytest.mark.sampled(5)
@@ -269,9 +269,9 @@ def test_tables_have_an_axis_for_each_of_three_caches(
     target = with_kernels(SIDE, {"from_side": kernel}, monkeypatch)
     spec = parse_spec(goal, target.limits)
     assert spec.limits.memories == (VRF, L1, L2, SIDE)
-    solver, found = Solver(target), Agreement()
-    compare(spec, solver, BruteForce(target), found)
-    assert found.mismatches == []
+    solver, agreement = Solver(target), Agreement()
+    compare(spec, solver, BruteForce(target), agreement)
+    assert agreement.mismatches == []
     used = {str(node.action) for node in nodes(solver.solve(spec).impl)}
     assert "select(from_side)" in used
     run = solver.run_of(spec)

@@ -31,15 +31,15 @@ FEW_LIMITS = (Limits.of(vrf=7, l1=16, l2=1024), Limits.of(vrf=16, l1=0, l2=8))
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", ALONE, ids=str)
 def test_no_program_is_better(kind: Kind) -> None:
-    found = Agreement()
+    agreement = Agreement()
     for seed in range(GOALS[kind]):
         spec = random_goal(random.Random(f"{kind} {seed}"), kind)
-        compare(spec, Solver(AVX2), BruteForce(AVX2, BUDGET), found)
+        compare(spec, Solver(AVX2), BruteForce(AVX2, BUDGET), agreement)
     label = kind.label
-    assert found.mismatches == []
-    assert found.goals[label] >= GOALS[kind] * 3 // 5
-    assert found.goals[label] + found.points[label] >= 500
-    assert found.programs[label] >= 150
+    assert agreement.mismatches == []
+    assert agreement.goals[label] >= GOALS[kind] * 3 // 5
+    assert agreement.goals[label] + agreement.points[label] >= 500
+    assert agreement.programs[label] >= 150
 
 
 @pytest.mark.sampled(5)
@@ -47,13 +47,13 @@ def test_no_program_is_better(kind: Kind) -> None:
     "kind", [k for k in ALONE if k.reductions and not k.accumulates], ids=str
 )
 def test_no_program_is_better_where_short_reductions_are_peeled(kind: Kind) -> None:
-    found = Agreement()
+    agreement = Agreement()
     for seed in range(GOALS[kind] // 2):
         spec = random_goal(random.Random(f"peel {kind} {seed}"), kind)
-        compare(spec, Solver(PEELS), BruteForce(PEELS, BUDGET), found)
-    assert found.mismatches == []
-    assert found.goals[kind.label] >= GOALS[kind] // 4
-    assert found.points[kind.label] >= 100
+        compare(spec, Solver(PEELS), BruteForce(PEELS, BUDGET), agreement)
+    assert agreement.mismatches == []
+    assert agreement.goals[kind.label] >= GOALS[kind] // 4
+    assert agreement.points[kind.label] >= 100
 
 
 @pytest.mark.sampled(12)
@@ -62,23 +62,23 @@ def test_no_program_is_better_where_short_reductions_are_peeled(kind: Kind) -> N
 def test_no_program_is_better_on_a_target_with_other_kernels(
     kind: Kind, other: Target
 ) -> None:
-    found = Agreement()
+    agreement = Agreement()
     for seed in range(GOALS[kind] // 6 + 1):
         spec = random_goal(random.Random(f"golden cove {kind} {seed}"), kind)
         target = other.in_context(OperandContext(near=seed % 2 == 1))
-        compare(spec, Solver(target), BruteForce(target, BUDGET), found)
-    assert found.mismatches == []
-    assert found.points[kind.label] + found.goals[kind.label] >= 50
+        compare(spec, Solver(target), BruteForce(target, BUDGET), agreement)
+    assert agreement.mismatches == []
+    assert agreement.points[kind.label] + agreement.goals[kind.label] >= 50
 
 
 @pytest.mark.parametrize("rows", [8, 40])
 def test_no_transpose_is_better(rows: int) -> None:
     """Into memory, by a kernel that asks for lines ahead or by blocks."""
     spec = parse_spec(f"move:{rows}x8:f32:dst=[1,0]:l1=64:l2=0", GOLDEN_COVE.limits)
-    found, solver = Agreement(), Solver(GOLDEN_COVE)
-    compare(spec, solver, BruteForce(GOLDEN_COVE), found)
-    assert found.mismatches == []
-    assert found.goals[spec.kind.label] == 1
+    agreement, solver = Agreement(), Solver(GOLDEN_COVE)
+    compare(spec, solver, BruteForce(GOLDEN_COVE), agreement)
+    assert agreement.mismatches == []
+    assert agreement.goals[spec.kind.label] == 1
 
 
 @pytest.mark.sampled(5)
@@ -94,9 +94,9 @@ def test_first_parts_are_peeled_again(text: str, peeled: list[int]) -> None:
     """Without a fill and with at most 8 rows of rhs at a time, nothing else is left."""
     target = dataclasses.replace(PEELS, kernels=("gemm_tile",))
     spec = parse_spec(text, target.limits)
-    found, solver = Agreement(), Solver(target)
-    compare(spec, solver, BruteForce(target), found)
-    assert found.mismatches == []
+    agreement, solver = Agreement(), Solver(target)
+    compare(spec, solver, BruteForce(target), agreement)
+    assert agreement.mismatches == []
     nodes = solver.solve(spec).impl.walk()
     assert [n.spec.sizes[2] for n in nodes if isinstance(n.action, Peel)] == peeled
 
@@ -122,10 +122,10 @@ def test_first_parts_are_peeled_again(text: str, peeled: list[int]) -> None:
 )
 def test_where_it_was_wrong_or_could_be(text: str) -> None:
     spec = parse_spec(text, AVX2.limits)
-    found = Agreement()
-    compare(spec, Solver(AVX2), BruteForce(AVX2), found)
-    assert found.mismatches == []
-    assert found.goals[spec.kind.label] == 1
+    agreement = Agreement()
+    compare(spec, Solver(AVX2), BruteForce(AVX2), agreement)
+    assert agreement.mismatches == []
+    assert agreement.goals[spec.kind.label] == 1
 
 
 def test_tables_that_other_goals_left_give_the_same_costs() -> None:

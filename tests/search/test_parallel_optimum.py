@@ -40,16 +40,16 @@ def with_threads(threads: int, fork: int) -> Target:
 def test_the_optimum_with_threads(threads: int, fork: int) -> None:
     target = with_threads(threads, fork)
     solver, brute = Solver(target), BruteForce(target)
-    found = Agreement()
+    agreement = Agreement()
     chosen = shared = 0
     for text in GOALS + SHARED:
         spec = dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
-        compare(spec, solver, brute, found)
+        compare(spec, solver, brute, agreement)
         program = solver.solve(spec).impl.walk()
         actions = [impl.action for impl in program]
         chosen += any(isinstance(action, TileParallel) for action in actions)
         shared += any(isinstance(action, SplitParallel) for action in actions)
-    assert found.mismatches == []
-    assert sum(found.goals.values()) == len(GOALS + SHARED)
+    assert agreement.mismatches == []
+    assert sum(agreement.goals.values()) == len(GOALS + SHARED)
     assert (chosen > 0) == (fork < AVX2.coefficients.fork)
     assert (shared > 0) == (fork < AVX2.coefficients.fork)

@@ -36,7 +36,7 @@ def random_pins(rng: random.Random, goal: Spec) -> Pins:
         for point, cost in family.costs.items()
         if cost is not None
     ]
-    found: dict[Spec, Pin] = {}
+    by_spec: dict[Spec, Pin] = {}
     for _ in range(rng.choice((1, 2, 3)) if specs else 0):
         spec = rng.choice((goal, *specs))
         pin = pin_of(spec, random_program(rng, spec, PEELS, rng.choice((1, 2, 4))))
@@ -44,8 +44,8 @@ def random_pins(rng: random.Random, goal: Spec) -> Pins:
             Solver(PEELS, pins=Pins((pin,))).pinned.check(pin)
         except MorelloError:
             continue
-        found[spec] = pin
-    return Pins(tuple(found.values()))
+        by_spec[spec] = pin
+    return Pins(tuple(by_spec.values()))
 
 
 def _follows(impl: Impl, program: Partial) -> bool:
@@ -84,18 +84,18 @@ def test_first_programs_are_as_pins_say() -> None:
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_pins_are_respected_and_all_else_is_best(kind: Kind) -> None:
-    found, met, pinned = Agreement(), 0, 0
+    agreement, met, pinned = Agreement(), 0, 0
     for seed in range(GOALS[kind]):
         rng = random.Random(f"pins {kind} {seed}")
         goal = random_goal(rng, kind)
         pins = random_pins(rng, goal)
         brute = PinnedForce(PEELS, pins, BUDGET)
         try:
-            compare(goal, Solver(PEELS, pins=pins), brute, found)
+            compare(goal, Solver(PEELS, pins=pins), brute, agreement)
         except ScheduleError:
             continue  # a program of two pins that do not go together
         met += brute.met
         pinned += len(pins.pins)
-    assert found.mismatches == []
+    assert agreement.mismatches == []
     assert met >= GOALS[kind] // 3
     assert pinned >= GOALS[kind] // 3

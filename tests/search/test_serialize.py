@@ -23,12 +23,12 @@ class Fold(Select):
 @pytest.mark.sampled(5)
 def test_every_candidate_comes_back() -> None:
     solver = Solver(dataclasses.replace(AVX2, threads=4))
-    found = set()
+    candidates = set()
     for text in "4x512x8:bf16,bf16,f32:serial=false:l1=64:l2=0", "1x4x8:u8,s8,s32":
         goal = parse_spec(f"matmul:{text}", AVX2.limits)
         solver.solve(goal)
         run = solver.run_of(goal)
-        found |= {a for identity in run.store for a in run.candidates(identity)}
+        candidates |= {a for identity in run.store for a in run.candidates(identity)}
     for text in (
         "compose:4x8:f32:l2=0:graph=m[r]=max(x[r,n]);p[r,n]=exp(x-m);l[r]=sum(p);y[r,n]=p/l",
         "conv:1x2x4x4x2x2x2:f32:pad=1:l2=0",
@@ -39,10 +39,10 @@ def test_every_candidate_comes_back() -> None:
         goal = parse_spec(text, AVX2.limits)
         solver.solve(goal)
         run = solver.run_of(goal)
-        found |= {a for identity in run.store for a in run.candidates(identity)}
+        candidates |= {a for identity in run.store for a in run.candidates(identity)}
     # `Range` puts programs of several sizes together: it is no candidate of a table.
-    assert {type(action) for action in found} == {*ACTIONS} - {Range}
-    for action in found:
+    assert {type(action) for action in candidates} == {*ACTIONS} - {Range}
+    for action in candidates:
         assert read_action(json.loads(json.dumps(action_data(action)))) == action
 
 

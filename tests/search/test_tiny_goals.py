@@ -21,12 +21,12 @@ BUDGET = 300
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_no_program_of_a_tiny_goal_is_better(kind: Kind) -> None:
-    found = Agreement()
+    agreement = Agreement()
     for seed in range(GOALS):
         spec = random_goal(random.Random(f"{kind} {seed}"), kind)
-        compare(spec, Solver(AVX2), BruteForce(AVX2, BUDGET), found)
-    assert found.mismatches == []
-    assert found.goals[kind.label] + found.points[kind.label] > 0
+        compare(spec, Solver(AVX2), BruteForce(AVX2, BUDGET), agreement)
+    assert agreement.mismatches == []
+    assert agreement.goals[kind.label] + agreement.points[kind.label] > 0
 
 
 @pytest.mark.sampled(5)

@@ -18,16 +18,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("name", choices=sorted(CHECKS))
     parser.add_argument("--count", type=int, default=BATCH, help="cases to check")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
-    given = parser.parse_args(arguments)
-    if given.count < 1:
-        parser.error(f"--count {given.count} is less than 1")
+    options = parser.parse_args(arguments)
+    if options.count < 1:
+        parser.error(f"--count {options.count} is less than 1")
     start = time.perf_counter()
     try:
-        done = _run(CHECKS[given.name], given.seed, given.count)
+        done = _run(CHECKS[options.name], options.seed, options.count)
     except AssertionError as error:
         print(f"FAILED: {error}")
         return 1
-    print(_record(given, done, time.perf_counter() - start))
+    print(_record(options, done, time.perf_counter() - start))
     return 0
 
 
@@ -41,7 +41,7 @@ def _run(check: Callable[[Sequence[int]], int], seed: int, count: int) -> int:
     return done
 
 
-def _record(given: argparse.Namespace, done: int, seconds: float) -> str:
+def _record(options: argparse.Namespace, done: int, seconds: float) -> str:
     """A Markdown row: what ran, what it found, how long it took."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
@@ -50,9 +50,9 @@ def _record(given: argparse.Namespace, done: int, seconds: float) -> str:
         check=False,
     ).stdout.strip()
     today = datetime.datetime.now(datetime.UTC).date()
-    command = f"python -m tests.soak {given.name} --count {given.count}"
+    command = f"python -m tests.soak {options.name} --count {options.count}"
     return (
-        f"| `{command} --seed {given.seed}` | {done} | 0 | {seconds:.0f} s | "
+        f"| `{command} --seed {options.seed}` | {done} | 0 | {seconds:.0f} s | "
         f"{commit or 'unknown'} | {today} |"
     )
 

@@ -45,9 +45,9 @@ def check_cycles(seeds: Sequence[int]) -> int:
         command = f"python -m tests.soak cycles --count 300 --seed {seed}"
         schedule = unsearched(text, 0).schedule
         kernel = morello.compile(text, schedule=schedule, threads=1)
-        given = arguments(kernel, np.random.default_rng(seed))
-        assert is_right(kernel, given), f"{command}  # {text} is wrong"
-        del kernel, given
+        inputs = arguments(kernel, np.random.default_rng(seed))
+        assert is_right(kernel, inputs), f"{command}  # {text} is wrong"
+        del kernel, inputs
         gc.collect()
         _seen.append(resident())
         growth = max(_seen[WARM_UP:], default=0) - _seen[min(WARM_UP, len(_seen)) - 1]

@@ -39,5 +39,5 @@ def test_an_element_is_that_of_the_definition(kind: Kind) -> None:
             arrays = random_inputs(kind, rng, dtypes, shapes)
             defined = np.asarray(kind.evaluate(sizes, dtypes, arrays)).reshape(-1)[0]
             with np.errstate(all="ignore"):
-                found = kind.element(Numbers(arrays, max(sizes)), dtypes)
-            assert np.asarray(found).tobytes() == defined.tobytes(), dtypes
+                elements = kind.element(Numbers(arrays, max(sizes)), dtypes)
+            assert np.asarray(elements).tobytes() == defined.tobytes(), dtypes

@@ -20,8 +20,8 @@ INF, NAN = np.inf, np.nan
 
 
 def unary(name: str, *values: float) -> list[float]:
-    found = UNARY[name](ArrayElements(()), np.asarray(values, np.float32))
-    return [float(value) for value in found]
+    result = UNARY[name](ArrayElements(()), np.asarray(values, np.float32))
+    return [float(value) for value in result]
 
 
 def everywhere() -> Floats:
@@ -30,8 +30,8 @@ def everywhere() -> Floats:
     bits = rng.integers(0, 1 << 32, 200_000, np.uint32).view(np.float32)
     spread = np.linspace(-110, 95, 200_001, dtype=np.float32)
     near = 3 * rng.standard_normal(100_000, np.float32)
-    found = np.concatenate([bits, spread, near])
-    return found[np.isfinite(found)]
+    numbers = np.concatenate([bits, spread, near])
+    return numbers[np.isfinite(numbers)]
 
 
 def _sigmoid(x: Floats) -> Floats:
@@ -46,20 +46,20 @@ def _gelu(x: Floats) -> Floats:
 
 
 def between(least: float, most: float) -> Floats:
-    found = np.random.default_rng(1).uniform(least, most, 200_000)
-    return found.astype(np.float32)
+    numbers = np.random.default_rng(1).uniform(least, most, 200_000)
+    return numbers.astype(np.float32)
 
 
-def _off(name: str, *given: Floats) -> Floats:
+def _off(name: str, *arguments: Floats) -> Floats:
     """By how many units in the last place results are off; those of NaN are equal."""
     row = ROWS[name]
     with np.errstate(all="ignore"):
-        exact = row.exact(*(x.astype(np.float64) for x in given))
+        exact = row.exact(*(x.astype(np.float64) for x in arguments))
         nearest = exact.astype(np.float32)
-        found = row.code(ArrayElements(()), *given)
+        result = row.code(ArrayElements(()), *arguments)
         unit = np.spacing(np.maximum(np.abs(nearest), np.float32(2**-126)))
-        error = np.abs(found.astype(np.float64) - exact) / unit
-    same = (found == nearest) | (np.isnan(found) & np.isnan(nearest))
+        error = np.abs(result.astype(np.float64) - exact) / unit
+    same = (result == nearest) | (np.isnan(result) & np.isnan(nearest))
     return np.where(same, 0, np.where(np.isnan(error), INF, error))
 
 
@@ -83,8 +83,8 @@ def _off(name: str, *given: Floats) -> Floats:
 def test_it_is_as_near_as_it_says(
     name: str, least: float, most: float, ulps: float
 ) -> None:
-    given = np.concatenate([everywhere(), between(least, most)])
-    assert np.max(_off(name, given)) <= ulps
+    numbers = np.concatenate([everywhere(), between(least, most)])
+    assert np.max(_off(name, numbers)) <= ulps
 
 
 PAIRED = {"atan2": 5, "floor_divide": 2, "fmod": 0, "hypot": 2, "remainder": 0}
@@ -133,15 +133,15 @@ def test_special_values_of_two_numbers(name: str) -> None:
 def test_it_is_near_the_function(
     name: str, function: Callable[[Floats], Floats], least: float, ulps: float
 ) -> None:
-    given = everywhere()
-    given = given[given > least]
+    numbers = everywhere()
+    numbers = numbers[numbers > least]
     with np.errstate(all="ignore"):
-        exact = function(given.astype(np.float64))
+        exact = function(numbers.astype(np.float64))
         nearest = exact.astype(np.float32)
-        found = FUNCTIONS[name][1](ArrayElements(()), given)
+        result = FUNCTIONS[name][1](ArrayElements(()), numbers)
         unit = np.spacing(np.abs(nearest)).astype(np.float64)
-        error = np.abs(found.astype(np.float64) - exact) / unit
-    assert np.array_equal(found[np.isinf(nearest)], nearest[np.isinf(nearest)])
+        error = np.abs(result.astype(np.float64) - exact) / unit
+    assert np.array_equal(result[np.isinf(nearest)], nearest[np.isinf(nearest)])
     assert np.max(error[np.isfinite(nearest)]) <= ulps
 
 
@@ -152,8 +152,8 @@ def _hard_angles() -> Floats:
     large = [16367173 * 2.0**72, 3.4e38, *(2.0**i for i in range(20, 128))]
     around = np.asarray([*quarters, *large], np.float32)
     beside = [np.nextafter(around, np.float32(end)) for end in (0, INF)]
-    found = np.concatenate([everywhere()[::40], around, *beside, -around])
-    return found[np.isfinite(found)]
+    angles = np.concatenate([everywhere()[::40], around, *beside, -around])
+    return angles[np.isfinite(angles)]
 
 
 def _two_over_pi(bits: int) -> int:
@@ -178,9 +178,9 @@ def test_waves_are_near_the_function_for_arguments_of_every_size(
     """The angle is brought to a quarter of a turn in integers, which are exact."""
     bits = 256
     ratio = _two_over_pi(bits)
-    given = _hard_angles()
+    numbers = _hard_angles()
     exact = []
-    for x in given.tolist():
+    for x in numbers.tolist():
         fraction = Fraction(x) * ratio
         turns = round(fraction / (1 << bits))
         rest = float(fraction / (1 << bits) - turns) * (math.pi / 2)
@@ -188,9 +188,9 @@ def test_waves_are_near_the_function_for_arguments_of_every_size(
         value = math.cos(rest) if quarter % 2 else math.sin(rest)
         exact.append(-value if quarter > 1 else value)
     wanted = np.asarray(exact)
-    found = FUNCTIONS[name][1](ArrayElements(()), given)
+    result = FUNCTIONS[name][1](ArrayElements(()), numbers)
     unit = np.spacing(np.abs(wanted.astype(np.float32))).astype(np.float64)
-    assert np.max(np.abs(found - wanted) / unit) <= 1.1
+    assert np.max(np.abs(result - wanted) / unit) <= 1.1
 
 
 def test_powers_are_near_the_function() -> None:
@@ -212,9 +212,9 @@ def test_powers_are_near_the_function() -> None:
     with np.errstate(all="ignore"):
         exact = np.power(bases.astype(np.float64), exponents.astype(np.float64))
         nearest = exact.astype(np.float32)
-        found = FUNCTIONS["pow"][1](ArrayElements(()), bases, exponents)
-        error = np.abs(found.astype(np.float64) - exact) / np.spacing(np.abs(nearest))
-    assert np.array_equal(found[np.isinf(nearest)], nearest[np.isinf(nearest)])
+        result = FUNCTIONS["pow"][1](ArrayElements(()), bases, exponents)
+        error = np.abs(result.astype(np.float64) - exact) / np.spacing(np.abs(nearest))
+    assert np.array_equal(result[np.isinf(nearest)], nearest[np.isinf(nearest)])
     assert np.max(error[np.isfinite(nearest)]) <= 4
 
 
@@ -233,8 +233,8 @@ SPECIAL = np.asarray(
 def test_special_values_are_those_of_the_function(name: str) -> None:
     with np.errstate(all="ignore"):
         wanted = ROWS[name].exact(SPECIAL.astype(np.float64)).astype(np.float32)
-        found = FUNCTIONS[name][1](ArrayElements(()), SPECIAL)
-    _check_special(found, wanted)
+        result = FUNCTIONS[name][1](ArrayElements(()), SPECIAL)
+    _check_special(result, wanted)
 
 
 @pytest.mark.parametrize(
@@ -243,30 +243,30 @@ def test_special_values_are_those_of_the_function(name: str) -> None:
 def test_special_values_of_several_are_those_of_the_function(name: str) -> None:
     """Rounding f64 once more gives what f32 does; a condition is all but 0."""
     row = ROWS[name]
-    given = [a.ravel() for a in np.meshgrid(*[SPECIAL] * row.count)]
+    numbers = [a.ravel() for a in np.meshgrid(*[SPECIAL] * row.count)]
     with np.errstate(all="ignore"):
-        wide = row.exact(*(array.astype(np.float64) for array in given))
+        wide = row.exact(*(array.astype(np.float64) for array in numbers))
         wanted = wide.astype(np.float32)
-        found = np.asarray(row.code(ArrayElements(()), *given), np.float32)
-    same = found.view(np.int32) == wanted.view(np.int32)
-    assert np.all(same | (np.isnan(found) & np.isnan(wanted)))
+        result = np.asarray(row.code(ArrayElements(()), *numbers), np.float32)
+    same = result.view(np.int32) == wanted.view(np.int32)
+    assert np.all(same | (np.isnan(result) & np.isnan(wanted)))
 
 
 def test_special_powers_are_those_of_ieee_754() -> None:
     x, y = (a.ravel() for a in np.meshgrid(SPECIAL, SPECIAL))
     with np.errstate(all="ignore"):
         wanted = np.power(x.astype(np.float64), y.astype(np.float64))
-        found = FUNCTIONS["pow"][1](ArrayElements(()), x, y)
-        _check_special(found, wanted.astype(np.float32))
+        result = FUNCTIONS["pow"][1](ArrayElements(()), x, y)
+        _check_special(result, wanted.astype(np.float32))
 
 
-def _check_special(found: Floats, wanted: Floats) -> None:
+def _check_special(result: Floats, wanted: Floats) -> None:
     """NaN, infinities and signed zeros agree; what is between them nearly."""
     between = np.isfinite(wanted) & (wanted != 0)
-    np.testing.assert_allclose(found[between], wanted[between], rtol=1e-6, atol=1e-45)
-    np.testing.assert_array_equal(found[~between], wanted[~between])
+    np.testing.assert_allclose(result[between], wanted[between], rtol=1e-6, atol=1e-45)
+    np.testing.assert_array_equal(result[~between], wanted[~between])
     zero = wanted == 0
-    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(wanted[zero]))
+    np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(wanted[zero]))
 
 
 def test_exp_of_what_is_masked_does_not_underflow() -> None:
@@ -336,15 +336,15 @@ def test_it_rounds_to_the_same_bits(
     near = np.asarray([65519, 65519.996, 65520, 2.0**23 - 0.5, 3.4e38, INF, -INF, NAN])
     halves = 1 + np.arange(64, dtype=np.float32) * 2.0**-12
     wide = 1 + np.arange(64, dtype=np.float32) * 2.0**-9
-    given = np.concatenate(
+    numbers = np.concatenate(
         [everywhere(), ties, tiny, near.astype(np.float32), halves, -wide, [-0.0]]
     ).astype(np.float32)
     with np.errstate(all="ignore"):
-        wanted = function(given).astype(np.float32)
-        found = FUNCTIONS[name][1](ArrayElements(()), given)
-    same = found.view(np.int32) == wanted.view(np.int32)
+        wanted = function(numbers).astype(np.float32)
+        result = FUNCTIONS[name][1](ArrayElements(()), numbers)
+    same = result.view(np.int32) == wanted.view(np.int32)
     assert np.all(same | np.isnan(wanted))
-    assert np.all(np.isnan(found[np.isnan(wanted)]))
+    assert np.all(np.isnan(result[np.isnan(wanted)]))
 
 
 def test_maximum_and_minimum_tell_zeros_and_pass_nan_on() -> None:
@@ -363,16 +363,16 @@ def test_comparisons_are_0_or_1_and_false_for_nan() -> None:
     a = np.asarray([1, 2, 2, NAN, 1, -0.0], np.float32)
     b = np.asarray([2, 2, 1, 1, NAN, 0.0], np.float32)
 
-    def found(name: str, *given: Any) -> list[float]:
-        return [float(value) for value in FUNCTIONS[name][1](e, *given)]
+    def results(name: str, *arguments: Any) -> list[float]:
+        return [float(value) for value in FUNCTIONS[name][1](e, *arguments)]
 
-    assert found("less", a, b) == [1, 0, 0, 0, 0, 0]
-    assert found("equal", a, b) == [0, 1, 0, 0, 0, 1]
-    assert found("less_equal", a, b) == [1, 1, 0, 0, 0, 1]
-    assert found("where", np.asarray([0, -0.0, 2, NAN], np.float32), a[:4], b[:4])[
+    assert results("less", a, b) == [1, 0, 0, 0, 0, 0]
+    assert results("equal", a, b) == [0, 1, 0, 0, 0, 1]
+    assert results("less_equal", a, b) == [1, 1, 0, 0, 0, 1]
+    assert results("where", np.asarray([0, -0.0, 2, NAN], np.float32), a[:4], b[:4])[
         :3
     ] == [2, 2, 2]
-    assert np.isnan(found("where", a[3:4], a[3:4], b[3:4]))
+    assert np.isnan(results("where", a[3:4], a[3:4], b[3:4]))
 
 
 def test_a_fused_product_is_rounded_once() -> None:

@@ -106,10 +106,10 @@ def test_values_out_of_use_are_gone() -> None:
     [((), {}), ((1, 2, 3), {}), ((1,), {"third": 3}), ((1,), {"first": 1})],
 )
 def test_wrong_fields_are_refused(args: tuple[int, ...], named: dict[str, int]) -> None:
-    kept = Pair(1)
+    pair = Pair(1)
     with pytest.raises(TypeError):
         Pair(*args, **named)
-    assert Pair(1) is kept
+    assert Pair(1) is pair
 
 
 def test_threads_make_one_value() -> None:

@@ -61,7 +61,7 @@ def wrapped(value: int, dtype: Dtype) -> int:
 def product(dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> list[Any]:
     """Loops over b, m, n and k, in Python's integers."""
     lhs, rhs = arrays[:2]
-    found = []
+    sums = []
     for b in range(lhs.shape[0]):
         for m in range(lhs.shape[1]):
             for n in range(rhs.shape[2]):
@@ -69,8 +69,8 @@ def product(dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> list[Any]:
                 for k in range(lhs.shape[2]):
                     total += int(lhs[b, m, k]) * int(rhs[b, k, n])
                 out = dtypes[2]
-                found.append(total if out.is_float else wrapped(total, out))
-    return found
+                sums.append(total if out.is_float else wrapped(total, out))
+    return sums
 
 
 @pytest.mark.parametrize("dtypes", PRODUCTS, ids=lambda d: ",".join(map(str, d)))
@@ -148,11 +148,14 @@ def test_max_of_nan_and_zeros(accum: bool) -> None:
     goal = spec(kind, (len(rows), arrays[0].shape[1]), (F32, F32))
     out: list[float] = goal.evaluate(*arrays).tolist()
     wide: list[list[float]] = src.astype(np.float64).tolist()
-    for row, found in zip(wide, out, strict=True):
+    for row, maximum in zip(wide, out, strict=True):
         want = greatest(row)
-        assert math.isnan(found) == math.isnan(want), row
+        assert math.isnan(maximum) == math.isnan(want), row
         if not math.isnan(want):
-            assert (found, math.copysign(1, found)) == (want, math.copysign(1, want))
+            assert (maximum, math.copysign(1, maximum)) == (
+                want,
+                math.copysign(1, want),
+            )
 
 
 @pytest.mark.parametrize("dtype", ELEMENT_TYPES)

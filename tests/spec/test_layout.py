@@ -27,7 +27,7 @@ def offsets(layout: Layout, sizes: tuple[int, ...], array: tuple[int, ...]) -> s
 
     Counted by strides, element by element, from what the text form says.
     """
-    found = set()
+    places = set()
     for index in itertools.product(*map(range, sizes)):
         offset, stride = 0, 1
         for d in reversed(layout.dims):
@@ -41,8 +41,8 @@ def offsets(layout: Layout, sizes: tuple[int, ...], array: tuple[int, ...]) -> s
             else:
                 offset += index[d.dim] // pack * stride
                 stride *= math.ceil(array[d.dim] / pack)
-        found.add(offset)
-    return found
+        places.add(offset)
+    return places
 
 
 @given(layouts())

@@ -57,9 +57,9 @@ def test_snapping(remaining: int, capacity: int, count: int) -> None:
     classes = cache_classes(capacity, count)
     assert list(classes) == sorted(set(classes))
     assert len(classes) <= count + 1
-    found = snap_down(remaining, classes)
-    assert isinstance(found, int)
-    assert found == max(c for c in classes if c <= remaining)
-    assert snap_down(found, classes) == found
+    snapped = snap_down(remaining, classes)
+    assert isinstance(snapped, int)
+    assert snapped == max(c for c in classes if c <= remaining)
+    assert snap_down(snapped, classes) == snapped
     many = snap_down(np.arange(remaining, remaining + 3), classes)
     assert many.tolist() == [snap_down(remaining + i, classes) for i in range(3)]

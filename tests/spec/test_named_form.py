@@ -47,8 +47,8 @@ def test_operands_lie_as_those_of_the_graph(text: str, sizes: tuple[int, ...]) -
         zip(named.operands, named.tensors, strict=True)
     ):
         shape = kind.operands[value].sizes(own_sizes)
-        own = named.kind.operands[number].sizes(sizes)
-        in_memory = tuple(own[d.dim] for d in form.layout.dims)
+        extents = named.kind.operands[number].sizes(sizes)
+        in_memory = tuple(extents[d.dim] for d in form.layout.dims)
         assert named.in_memory(number, shape, 1) == in_memory
     in_order = named.operands == tuple(range(len(named.operands)))
     assert named.keeps_arguments == in_order == ("sum(b" not in text)

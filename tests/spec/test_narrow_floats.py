@@ -119,9 +119,9 @@ def test_casts_between_narrow_floats_go_by_f32() -> None:
 
 def test_a_cast_to_the_same_dtype_is_a_copy_of_all_bits() -> None:
     signalling = np.array([0x7C01], np.uint16).view(np.float16)
-    found = cast(signalling, Dtype.F16, Dtype.F16)
-    assert bits(found).tolist() == [0x7C01]
-    assert not np.shares_memory(found, signalling)
+    result = cast(signalling, Dtype.F16, Dtype.F16)
+    assert bits(result).tolist() == [0x7C01]
+    assert not np.shares_memory(result, signalling)
 
 
 @pytest.mark.parametrize("dtype", NARROW)
@@ -155,13 +155,13 @@ def test_a_narrow_float_is_a_row(dtype: Dtype) -> None:
     x = np.concatenate([anything, near, np.float32([0, -0.0, np.inf, -np.inf])])
     with np.errstate(all="ignore"):
         wanted = x.astype(dtype.numpy)
-    found, is_nan = cast(x, Dtype.F32, dtype), np.isnan(x)
+    result, is_nan = cast(x, Dtype.F32, dtype), np.isnan(x)
     width = f"u{dtype.itemsize}"
-    assert np.array_equal(np.isnan(found), is_nan)
-    assert np.array_equal(found.view(width)[~is_nan], wanted.view(width)[~is_nan])
+    assert np.array_equal(np.isnan(result), is_nan)
+    assert np.array_equal(result.view(width)[~is_nan], wanted.view(width)[~is_nan])
     wide = wanted.astype(np.float32)
     rounded = rounding(dtype)(ArrayElements(()), x)
-    for one in (cast(found, dtype, Dtype.F32), rounded):
+    for one in (cast(result, dtype, Dtype.F32), rounded):
         assert np.array_equal(bits(one)[~is_nan], bits(wide)[~is_nan])
         assert np.isnan(one[is_nan]).all()
 

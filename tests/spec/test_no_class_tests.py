@@ -27,7 +27,7 @@ ALLOWED = (
 
 def sources() -> list[Path]:
     """Every module of the repository that must not test classes of kinds."""
-    found = [
+    paths = [
         path
         for folder in (
             "morello",
@@ -39,10 +39,10 @@ def sources() -> list[Path]:
         )
         for path in sorted((ROOT / folder).rglob("*.py"))
     ]
-    names = [path.relative_to(ROOT).as_posix() for path in found]
+    names = [path.relative_to(ROOT).as_posix() for path in paths]
     return [
         path
-        for path, name in zip(found, names, strict=True)
+        for path, name in zip(paths, names, strict=True)
         if not name.startswith(ALLOWED)
     ]
 
@@ -64,10 +64,10 @@ def compared(node: ast.AST) -> Iterator[ast.expr]:
     match node:
         case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, classes]):
             yield classes
-        case ast.MatchClass(cls=found):
-            yield found
-        case ast.Compare(comparators=found):
-            yield from (f for f in found if not isinstance(f, ast.Call))
+        case ast.MatchClass(cls=classes):
+            yield classes
+        case ast.Compare(comparators=classes):
+            yield from (f for f in classes if not isinstance(f, ast.Call))
 
 
 def class_tests(tree: ast.Module) -> list[int]:
@@ -77,20 +77,20 @@ def class_tests(tree: ast.Module) -> list[int]:
     return [
         node.lineno
         for node in ast.walk(tree)
-        for found in compared(node)
-        for name in ast.walk(found)
+        for classes in compared(node)
+        for name in ast.walk(classes)
         if isinstance(name, ast.Name) and name.id in names
     ]
 
 
 def test_no_module_tests_for_the_class_of_a_kind() -> None:
-    found = [
+    places = [
         f"{path.relative_to(ROOT)}:{line}"
         for path in sources()
         if any(name in (text := path.read_text()) for name in NAMES)
         for line in class_tests(ast.parse(text))
     ]
-    assert found == [], "read a trait of Kind instead, or add one"
+    assert places == [], "read a trait of Kind instead, or add one"
 
 
 @pytest.mark.parametrize(

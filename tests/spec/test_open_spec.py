@@ -28,8 +28,8 @@ def test_text_round_trip(text: str) -> None:
 
 def test_operands_of_graphs_that_are_products_may_be_open() -> None:
     text = "compose:4x6x5:f32:graph=y[m,n]=sum(a[m,k]*w[n,k]):x1=any"
-    found = printed(parse_open_spec(text, HAVE), HAVE)
-    assert found == "matmul:4x5x6:f32:rhs=[0,2,1]/any"
+    text_again = printed(parse_open_spec(text, HAVE), HAVE)
+    assert text_again == "matmul:4x5x6:f32:rhs=[0,2,1]/any"
 
 
 def test_open_operands_are_named_in_any_order() -> None:

@@ -147,10 +147,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def mlir_opt(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    found = importlib.util.find_spec(f"{BACKEND}._mlir_libs")
-    assert found is not None
-    assert found.submodule_search_locations is not None
-    program = Path(found.submodule_search_locations[0]) / "torch-mlir-opt"
+    libraries = importlib.util.find_spec(f"{BACKEND}._mlir_libs")
+    assert libraries is not None
+    assert libraries.submodule_search_locations is not None
+    program = Path(libraries.submodule_search_locations[0]) / "torch-mlir-opt"
     threads = "--mlir-disable-threading"  # which would print in any order
     return subprocess.run(
         [program, *arguments, threads], capture_output=True, text=True, check=False

@@ -39,31 +39,35 @@ def bench(capsys: pytest.CaptureFixture[str], *line: str, code: int = 0) -> Any:
     assert main(["bench", *line, "--seconds", "0.05", "--json"]) == code
     out = capsys.readouterr().out
     assert out.count("\n") == 1
-    found = json.loads(out)
-    assert list(found) == list(Measurement.__dataclass_fields__)
-    return found
+    report = json.loads(out)
+    assert list(report) == list(Measurement.__dataclass_fields__)
+    return report
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
-    found = bench(capsys, "matmul:6x5x9:f32", "--threads", "1")
+    report = bench(capsys, "matmul:6x5x9:f32", "--threads", "1")
     for name, kind in ASKED.items():
-        assert type(found[name]) is kind, name
-    assert found["spec"] == "matmul:6x5x9:f32"
-    assert (found["target"], found["threads"], found["threads_used"]) == ("avx2", 1, 1)
-    assert found["verified"]
-    assert 0 < found["best_s"] <= found["median_s"] < 1e-3
-    assert found["gflops"] == pytest.approx(2 * 6 * 5 * 9 / found["best_s"] / 1e9)
-    assert found["peak_gflops"] > found["gflops"]
-    fraction = found["gflops"] / found["peak_gflops"]
-    assert found["fraction_of_peak"] == pytest.approx(fraction)
-    assert found["cost"] > 0
+        assert type(report[name]) is kind, name
+    assert report["spec"] == "matmul:6x5x9:f32"
+    assert (report["target"], report["threads"], report["threads_used"]) == (
+        "avx2",
+        1,
+        1,
+    )
+    assert report["verified"]
+    assert 0 < report["best_s"] <= report["median_s"] < 1e-3
+    assert report["gflops"] == pytest.approx(2 * 6 * 5 * 9 / report["best_s"] / 1e9)
+    assert report["peak_gflops"] > report["gflops"]
+    fraction = report["gflops"] / report["peak_gflops"]
+    assert report["fraction_of_peak"] == pytest.approx(fraction)
+    assert report["cost"] > 0
 
 
 def test_threads_are_cores_of_the_peak(capsys: pytest.CaptureFixture[str]) -> None:
-    found = bench(capsys, "max:4x8:s32", "--threads", "500")
+    report = bench(capsys, "max:4x8:s32", "--threads", "500")
     cores = len(os.sched_getaffinity(0))
-    assert (found["threads"], found["threads_used"]) == (500, 1)
-    assert found["peak_gflops"] == pytest.approx(found["peak_gflops_core"] * cores)
+    assert (report["threads"], report["threads_used"]) == (500, 1)
+    assert report["peak_gflops"] == pytest.approx(report["peak_gflops_core"] * cores)
 
 
 @pytest.mark.parametrize(
@@ -72,11 +76,11 @@ def test_threads_are_cores_of_the_peak(capsys: pytest.CaptureFixture[str]) -> No
 def test_without_flops(
     spec: str, nbytes: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = bench(capsys, spec)
+    report = bench(capsys, spec)
     for name in ("gflops", "median_gflops", "peak_gflops", "fraction_of_peak"):
-        assert found[name] is None
-    assert found["gbytes_per_s"] == pytest.approx(nbytes / found["best_s"] / 1e9)
-    assert found["verified"]
+        assert report[name] is None
+    assert report["gbytes_per_s"] == pytest.approx(nbytes / report["best_s"] / 1e9)
+    assert report["verified"]
 
 
 def test_given_schedule_was_not_searched(
@@ -85,8 +89,12 @@ def test_given_schedule_was_not_searched(
     path = str(tmp_path / "fill.mlir")
     assert main(["emit", "fill:5x3", "--stage", "schedule", "-o", path]) == 0
     cost = bench(capsys, "fill:5x3")["cost"]
-    found = bench(capsys, "fill:5x3", "--schedule", path)
-    assert (found["search_s"], found["cost"], found["verified"]) == (None, cost, True)
+    report = bench(capsys, "fill:5x3", "--schedule", path)
+    assert (report["search_s"], report["cost"], report["verified"]) == (
+        None,
+        cost,
+        True,
+    )
 
 
 def test_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,9 +120,9 @@ def test_wrong_kernel_is_not_timed(
     monkeypatch.setattr(Compose, "evaluate", lambda *_: np.float32(-9))
     assert main(["bench", "max:4x8:f32", "--json"]) == 1
     out, err = capsys.readouterr()
-    found = json.loads(out)
-    assert (found["verified"], found["samples"]) == (False, 0)
-    assert found["best_s"] is found["gflops"] is found["fraction_of_peak"] is None
+    report = json.loads(out)
+    assert (report["verified"], report["samples"]) == (False, 0)
+    assert report["best_s"] is report["gflops"] is report["fraction_of_peak"] is None
     assert "the kernel of max:4x8:f32 is wrong and was not timed: 4 of 4" in err
     assert main(["bench", "max:4x8:f32"]) == 1
     assert capsys.readouterr().out == ""
@@ -172,29 +180,29 @@ def test_bytes_count_reads_and_writes() -> None:
 
 def test_samples_are_long_and_many() -> None:
     seen: list[int] = []
-    found = sample(sum, ([1, 2, 3],), lambda: seen.append(1), 0.05)
-    assert len(found.seconds) == len(seen) >= LEAST_SAMPLES
-    assert found.median * found.calls >= SAMPLE_SECONDS / 2
-    assert found.best == min(found.seconds)
-    assert found.median == statistics.median(found.seconds)
+    samples = sample(sum, ([1, 2, 3],), lambda: seen.append(1), 0.05)
+    assert len(samples.seconds) == len(seen) >= LEAST_SAMPLES
+    assert samples.median * samples.calls >= SAMPLE_SECONDS / 2
+    assert samples.best == min(samples.seconds)
+    assert samples.median == statistics.median(samples.seconds)
 
 
 @pytest.mark.parametrize("interrupted", [2, 3, 5])
 def test_interrupted_call_does_not_make_samples_short(interrupted: int) -> None:
-    made = 0
+    calls = 0
 
     def call() -> None:
-        nonlocal made
-        made += 1
-        if made == interrupted:
+        nonlocal calls
+        calls += 1
+        if calls == interrupted:
             time.sleep(2 * SAMPLE_SECONDS)
 
     assert sample(call, (), lambda: None, 1e-9).calls >= 100
 
 
 def test_least_samples_are_taken_without_time() -> None:
-    found = sample(sum, ([1],), lambda: None, 1e-9)
-    assert len(found.seconds) == LEAST_SAMPLES
+    samples = sample(sum, ([1],), lambda: None, 1e-9)
+    assert len(samples.seconds) == LEAST_SAMPLES
 
 
 def test_pinning_ends_with_its_context() -> None:

@@ -32,9 +32,9 @@ pytestmark = pytest.mark.quick
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    found = tmp_path / "tables.sqlite"
-    filled(found).close()
-    return found
+    file = tmp_path / "tables.sqlite"
+    filled(file).close()
+    return file
 
 
 def _spoil(path: Path) -> None:
@@ -49,15 +49,15 @@ def _spoil(path: Path) -> None:
 def _info(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     capsys.readouterr()
     assert main(["db", "info", "--json", "--db", str(path)]) == 0
-    found: dict[str, object] = json.loads(capsys.readouterr().out)
-    return found
+    info: dict[str, object] = json.loads(capsys.readouterr().out)
+    return info
 
 
 def test_info(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = _info(path, capsys)
-    assert found["tables"] == found["current"] == len(list(Database(path).rows()))
-    assert found["damaged"] == 0
-    assert found["programs"] == 1
+    info = _info(path, capsys)
+    assert info["tables"] == info["current"] == len(list(Database(path).rows()))
+    assert info["damaged"] == 0
+    assert info["programs"] == 1
     assert main(["db", "info", "--db", str(path)]) == 0
     text = capsys.readouterr().out
     assert str(path) in text
@@ -70,14 +70,14 @@ def test_info_tells_tables_by_kind_and_goals_by_label(
     path = tmp_path / "new.sqlite"
     for goal in ("fill:3:f32", "fill:2x3:f32", "max:9x8:f32"):
         assert main(["explain", goal, "--db", str(path)]) == 0
-    found = _info(path, capsys)
-    assert found["goals"] == {"fill": 2, "max": 1}
-    rows = {row["kind"]: row for row in found["kinds"]}  # type: ignore[attr-defined]
+    info = _info(path, capsys)
+    assert info["goals"] == {"fill": 2, "max": 1}
+    rows = {row["kind"]: row for row in info["kinds"]}  # type: ignore[attr-defined]
     names = [row.name for row, _ in Database(path).rows()]
     assert rows["fill"]["tables"] == sum(n.startswith("Fill(") for n in names)
     assert rows["compose"]["tables"] == sum(n.startswith("Compose(") for n in names)
     for field in ("tables", "specs", "boxes", "cost_boxes"):
-        assert sum(row[field] for row in rows.values()) == found[field]
+        assert sum(row[field] for row in rows.values()) == info[field]
     assert main(["db", "info", "--db", str(path)]) == 0
     text = capsys.readouterr().out
     assert "2 fill, 1 max" in text
@@ -91,14 +91,14 @@ def test_info_says_what_searches_took(
     words = ["explain", "max:9x8:f32", "--db", str(path)]
     for more in ([], ["--count"], []):
         assert main([*words, *more]) == 0
-    found = _info(path, capsys)
-    (row,) = found["searches"]  # type: ignore[misc]
+    info = _info(path, capsys)
+    (row,) = info["searches"]  # type: ignore[misc]
     assert row["spec"] == "max:9x8:f32:vrf=16:l1=512:l2=8192"
     assert row["seconds"] > 0
     assert row["peak_bytes"] > 1 << 20
-    assert (row["tables"], row["specs"]) == (found["tables"], found["specs"])
-    assert row["compression"] == found["compression"]
-    assert row["compression_decisions"] == found["compression_decisions"]
+    assert (row["tables"], row["specs"]) == (info["tables"], info["specs"])
+    assert row["compression"] == info["compression"]
+    assert row["compression_decisions"] == info["compression_decisions"]
     assert row["impls"] > row["specs"]
     spec = parse_spec("max:9x8:f32", AVX2.limits)
     log10 = count_programs(spec, AVX2.at(spec)) * math.log10(2)
@@ -114,7 +114,7 @@ def test_a_search_that_was_stopped_is_added_up(tmp_path: Path) -> None:
     overlay = Overlay(Database(tmp_path / "parts.sqlite"))
     left = iter(range(5))
 
-    def watch(found: Statistics) -> None:
+    def watch(statistics: Statistics) -> None:
         if next(left, None) is None:
             raise KeyboardInterrupt
 
@@ -137,10 +137,10 @@ def test_machine_code_is_named_and_deleted(
     monkeypatch.setenv("MORELLO_CODE", str(folder))
     for _ in range(2):
         morello.compile("matmul:2x3x4:f32", db=path)
-    found = _info(path, capsys)
-    assert (found["code"], found["code_files"]) == (str(folder), 1)
+    info = _info(path, capsys)
+    assert (info["code"], info["code_files"]) == (str(folder), 1)
     assert main(["db", "info", "--db", str(path)]) == 0
-    size = size_text(found["code_bytes"])
+    size = size_text(info["code_bytes"])
     assert f"{size} in {folder}" in capsys.readouterr().out
     assert main(["db", "clear-code", "--db", str(path)]) == 0
     assert capsys.readouterr().out == f"{folder}: emptied, {size}\n"
@@ -382,9 +382,9 @@ def test_merge_keeps_what_was_measured_unless_it_is_damaged(tmp_path: Path) -> N
         database.put_measured(tuple(row(cpu, 2e-6) for cpu in cpus))
     assert main(["db", "merge", str(there), "--db", str(here)]) == 0
     with opened(here) as database:
-        found = database.measured()
-    assert all(is_whole for _, is_whole in found)
-    seconds = {one.key.cpu: one.seconds for one, _ in found}
+        measured = database.measured()
+    assert all(is_whole for _, is_whole in measured)
+    seconds = {one.key.cpu: one.seconds for one, _ in measured}
     assert seconds == {"kept": 1e-6, "damaged": 2e-6, "other": 2e-6}
 
 
@@ -396,7 +396,7 @@ def test_a_target_that_fails_is_not_called_a_damaged_source(
 ) -> None:
     fails = iter((True, False))  # once, as a file that another process holds
 
-    def put_all(*given: object) -> int:
+    def put_all(*args: object) -> int:
         if next(fails, False):
             raise DatabaseError("the target is busy", "try again")
         return 1
@@ -415,7 +415,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def refused(*given: object, **named: object) -> None:
+    def refused(*args: object, **named: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(connection_module.sqlite3, "connect", refused)

@@ -39,8 +39,8 @@ def test_stale_prices_are_named(capsys: Capture) -> None:
     line = "prices: not calibrated with these as they are: cost_model, reduce_rows; "
     assert line in capsys.readouterr().out
     assert main(["explain", SPEC, "--target", target, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["stale"] == ["cost_model", "reduce_rows"]
+    report = json.loads(capsys.readouterr().out)
+    assert report["stale"] == ["cost_model", "reduce_rows"]
     assert main(["explain", SPEC, "--target", "avx2{stale=}"]) == 0
     assert "prices:" not in capsys.readouterr().out
 
@@ -55,8 +55,8 @@ def test_the_program_is_timed(capsys: Capture) -> None:
 def test_alternatives_at_more_nodes(capsys: Capture) -> None:
     assert main(["explain", SPEC, "--depth", "1", "--at", "4"]) == 0
     out = capsys.readouterr().out
-    found = [line for line in out.splitlines() if line.startswith("alternatives at")]
-    assert [line.split(",")[0] for line in found] == [
+    headings = [line for line in out.splitlines() if line.startswith("alternatives at")]
+    assert [line.split(",")[0] for line in headings] == [
         f"alternatives at node {n}" for n in (0, 1, 4)
     ]
 
@@ -66,20 +66,20 @@ def test_json(capsys: Capture) -> None:
     assert main(["explain", text, "--json", "--ghz", "2", "--top", "4"]) == 0
     out = capsys.readouterr().out
     assert out.count("\n") == 1
-    found = json.loads(out)
-    assert found["spec"] == text
-    assert found["cost"] == found["program"]["cost"]
-    assert found["microseconds"] == pytest.approx(found["cost"] / 2e6)
-    rejected = found["program"]["alternatives"]["rejected"]
+    report = json.loads(out)
+    assert report["spec"] == text
+    assert report["cost"] == report["program"]["cost"]
+    assert report["microseconds"] == pytest.approx(report["cost"] / 2e6)
+    rejected = report["program"]["alternatives"]["rejected"]
     assert len(rejected) == 4
     for way in rejected:
-        assert way["cost"] - way["excess"] == found["cost"]
-    costs, pending = 0, [found["program"]]
+        assert way["cost"] - way["excess"] == report["cost"]
+    costs, pending = 0, [report["program"]]
     while pending:
         node = pending.pop()
         costs += node["own_cost"] * node["runs"]
         pending += node["children"]
-    assert costs == found["cost"]
+    assert costs == report["cost"]
 
 
 def test_html_file_and_json_together(tmp_path: Path, capsys: Capture) -> None:
@@ -173,10 +173,10 @@ def test_a_schedule_is_explained(tmp_path: Path, capsys: Capture) -> None:
 def test_threads_are_explained(capsys: Capture) -> None:
     text = "fill:1024x2048:f32"
     assert main(["explain", text, "--threads", "2", "--db", "none", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
     assert main(["explain", text, "--db", "none", "--json"]) == 0
-    assert found["cost"] < json.loads(capsys.readouterr().out)["cost"]
-    assert found["program"]["action"].startswith("tile_parallel")
+    assert report["cost"] < json.loads(capsys.readouterr().out)["cost"]
+    assert report["program"]["action"].startswith("tile_parallel")
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_threads_are_explained(capsys: Capture) -> None:
 def test_a_schedule_is_explained_wherever_its_operands_lie(
     text: str, target: str, tmp_path: Path, capsys: Capture
 ) -> None:
-    given = [text, "--target", target, "--db", "none"]
-    assert main(["emit", *given, "--stage", "schedule"]) == 0
+    arguments = [text, "--target", target, "--db", "none"]
+    assert main(["emit", *arguments, "--stage", "schedule"]) == 0
     file = tmp_path / "mine.mlir"
     file.write_text(capsys.readouterr().out)
-    assert main(["explain", *given, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert main(["explain", *given, "--json", "--schedule", str(file)]) == 0
-    assert json.loads(capsys.readouterr().out)["cost"] == found["cost"]
+    assert main(["explain", *arguments, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert main(["explain", *arguments, "--json", "--schedule", str(file)]) == 0
+    assert json.loads(capsys.readouterr().out)["cost"] == report["cost"]
 
 
 def test_an_open_layout_is_settled_first(capsys: Capture, tmp_path: Path) -> None:

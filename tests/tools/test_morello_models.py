@@ -43,10 +43,10 @@ def test_run_computes_given_arrays(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_bench_times_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *OPTIONS, "--seconds", "0.01", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["spec"] == "layer.mlir"
-    assert found["threads"] == found["threads_used"] == len(found["parts"]) == 1
-    assert 0 < found["best_s"] <= found["median_s"] < 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["spec"] == "layer.mlir"
+    assert report["threads"] == report["threads_used"] == len(report["parts"]) == 1
+    assert 0 < report["best_s"] <= report["median_s"] < 1
 
 
 def test_explain_has_the_program_of_each_part(
@@ -83,8 +83,8 @@ def test_explain_says_why_parts_are_apart(capsys: pytest.CaptureFixture[str]) ->
 
 def test_explain_times_each_part(capsys: pytest.CaptureFixture[str]) -> None:
     Path("apart.mlir").write_text(APART)
-    given = ["apart.mlir", "--threads", "1", "--seconds", "0.001"]
-    assert main(["explain", *given]) == 0
+    arguments = ["apart.mlir", "--threads", "1", "--seconds", "0.001"]
+    assert main(["explain", *arguments]) == 0
     rows = re.findall(r"^ *(\w+(?: \d)?): .+\(measured: (.+)\)$", _list(capsys), re.M)
     assert [name for name, _ in rows] == ["predicted", "part 0", "part 1"]
     whole, *parts = (_nanoseconds(*time.split()) for _, time in rows)
@@ -149,8 +149,8 @@ def test_fallback_is_a_flag_and_is_said(capsys: pytest.CaptureFixture[str]) -> N
     assert "stablehlo.reverse at reversed.mlir:4:8" in out
     bench = ["bench", *options, "--fallback", "--seconds", "0.01", "--json"]
     assert main(bench) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["fallback"] == ["stablehlo.reverse", "stablehlo.dot_general"]
+    report = json.loads(capsys.readouterr().out)
+    assert report["fallback"] == ["stablehlo.reverse", "stablehlo.dot_general"]
     assert main(["explain", *options, "--fallback"]) == 0
     assert "= stablehlo.dot_general of i, j" in capsys.readouterr().out
     assert main(["run", "fill:5", "--fallback"]) != 0

@@ -48,9 +48,9 @@ OPT, OURS = ("-m", "morello.tools.morello_opt"), {"PYTHONPATH": str(ROOT)}
 
 
 def run(*arguments: str | Path, text: str | bytes = "", cwd: Path | None = None) -> Any:
-    given = text.encode() if isinstance(text, str) else text
+    data = text.encode() if isinstance(text, str) else text
     words = map(str, arguments)
-    return python(*OPT, *words, env=OURS, text=False, input=given, cwd=cwd)
+    return python(*OPT, *words, env=OURS, text=False, input=data, cwd=cwd)
 
 
 def test_standard_input_and_output() -> None:

@@ -116,10 +116,10 @@ def test_parts_make_the_whole(tmp_path: Path, capsys: Capture) -> None:
         path = str(tmp_path / f"{part[0]}.sqlite")
         assert main(["precompute", "fill:{4,5}x8", "--shard", part, *words, path]) == 0
         out = capsys.readouterr().out
-        found = re.findall(r"^(\S+)  solved", out, re.M)
-        noun = "Spec" if len(found) == 1 else "Specs"
-        assert f"{len(found)} {noun} for 1 thread" in out
-        solved += found
+        of_part = re.findall(r"^(\S+)  solved", out, re.M)
+        noun = "Spec" if len(of_part) == 1 else "Specs"
+        assert f"{len(of_part)} {noun} for 1 thread" in out
+        solved += of_part
         assert main(["db", "merge", path, "--db", whole]) == 0
     assert solved == ["fill:5x8:f32", "fill:4x8:f32"]
     capsys.readouterr()
@@ -189,10 +189,10 @@ def test_programs_alone_are_kilobytes_and_serve_as_well(
     with_log = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
     assert small.stat().st_size < with_log / 10
     for spec in specs:
-        found = morello.compile(spec, db=f"{tmp_path / 'mine.sqlite'}:{small}")
-        assert found.solution is not None
-        assert found.solution.statistics.specs == 0
-        assert found.object == morello.compile(spec, db=path).object
+        kernel = morello.compile(spec, db=f"{tmp_path / 'mine.sqlite'}:{small}")
+        assert kernel.solution is not None
+        assert kernel.solution.statistics.specs == 0
+        assert kernel.object == morello.compile(spec, db=path).object
 
 
 @pytest.mark.sampled(2)
@@ -204,9 +204,9 @@ def test_programs_alone_are_packed_and_read(tmp_path: Path, capsys: Capture) -> 
     assert not contents(path)
     assert main(["precompute", FAMILY, *words]) == 0
     assert "0 solved (0 Specs below), 6 were there" in capsys.readouterr().out
-    found = info(path)
-    assert (found.goals, found.targets) == ({"fill": 6}, {AVX2.name: 6})
-    assert [row["goals"] for row in found.packed] == [6]
+    summary = info(path)
+    assert (summary.goals, summary.targets) == ({"fill": 6}, {AVX2.name: 6})
+    assert [row["goals"] for row in summary.packed] == [6]
 
 
 def test_when_the_time_is_over_the_same_command_goes_on(
@@ -292,13 +292,13 @@ def test_a_process_that_dies_fails_its_spec_alone(tmp_path: Path) -> None:
     quick = Job(TEXTS[0], "avx2", 1, path)
     killer = threading.Thread(target=_kill_a_child)
     killer.start()
-    found: list[Done] = list(solve_all([slow, quick], 1))
+    results: list[Done] = list(solve_all([slow, quick], 1))
     killer.join()
-    assert [done.job for done in found] == [slow, quick]
-    assert found[0].error.startswith("its process ended with SIGKILL (out of memory?")
-    assert not found[1].error
+    assert [done.job for done in results] == [slow, quick]
+    assert results[0].error.startswith("its process ended with SIGKILL (out of memory?")
+    assert not results[1].error
     best = best_program(parse_spec(TEXTS[0], AVX2.limits), AVX2).impl
-    assert found[1].cost == best.cost
+    assert results[1].cost == best.cost
 
 
 def _kill_a_child() -> None:

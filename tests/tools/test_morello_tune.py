@@ -85,13 +85,13 @@ def test_explain_says_that_it_was_measured(
     assert "measured: 810 ns a call, 1.23 times as fast" in text
     assert f"{rows[2].features}  (measured: 810 ns)" in text
     assert main([*words, "--json"]) == 0
-    (found,) = _json(capsys)
-    candidates = found["candidates"]
+    (report,) = _json(capsys)
+    candidates = report["candidates"]
     assert isinstance(candidates, list)
     assert [one["class"] for one in candidates] == [
         sorted(row.features.split(" ")) for row in rows
     ]
-    assert candidates[0]["cost"] < candidates[2]["cost"] == found["cost"]
+    assert candidates[0]["cost"] < candidates[2]["cost"] == report["cost"]
     assert main([*words, "--json", "--untuned"]) == 0
     (plain,) = _json(capsys)
     assert "measured" not in plain

@@ -22,13 +22,13 @@ def test_commands_are_read_over_several_lines() -> None:
 
 
 def test_names_of_tools_and_abbreviations_are_written_out() -> None:
-    found = substituted(
+    command = substituted(
         "@mlir-opt %s -o %/t && cat %t | FileCheck %S/mlir-opt.mlir",
         Path("/a/b.mlir"),
         {"mlir-opt": "OPT", "FileCheck": "FC"},
         "/x",
     )
-    assert found == "OPT /a/b.mlir -o /x && cat /x | FC /a/mlir-opt.mlir"
+    assert command == "OPT /a/b.mlir -o /x && cat /x | FC /a/mlir-opt.mlir"
 
 
 def test_each_command_is_judged(

@@ -85,7 +85,7 @@ def substituted(command: str, path: Path, tools: dict[str, str], scratch: str) -
     """
     names = "|".join(map(re.escape, tools))
     # Some projects write @mlir-opt, so that only what they mean is replaced.
-    found = re.sub(
+    command_line = re.sub(
         rf"(?<![\w./%-])@?({names})(?![\w-])", lambda m: tools[m[1]], command
     )
     words = {
@@ -96,7 +96,7 @@ def substituted(command: str, path: Path, tools: dict[str, str], scratch: str) -
         "T": path.parent,
     }
     return re.sub(
-        r"%/?([sSptT])(?![\w])", lambda match: str(words[match[1]]), found
+        r"%/?([sSptT])(?![\w])", lambda match: str(words[match[1]]), command_line
     ).replace("%%", "%")
 
 
@@ -137,8 +137,8 @@ def _ours() -> str:
 
 def _reference() -> str | None:
     """mlir-opt as the bindings' package brings it."""
-    found = importlib.util.find_spec(f"{BACKEND}._mlir_libs")
-    for place in (found and found.submodule_search_locations) or ():
+    libraries = importlib.util.find_spec(f"{BACKEND}._mlir_libs")
+    for place in (libraries and libraries.submodule_search_locations) or ():
         if (program := Path(place) / "torch-mlir-opt").exists():
             return shlex.quote(str(program))
     return None
@@ -171,8 +171,8 @@ def _same_as_reference(
 
 def _first_error(text: str) -> str:
     lines = text.strip().splitlines()
-    found = (line for line in lines if "error" in line)
-    return next(found, lines[-1] if lines else "nothing is said").strip()
+    errors = (line for line in lines if "error" in line)
+    return next(errors, lines[-1] if lines else "nothing is said").strip()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -184,12 +184,12 @@ def main(arguments: Sequence[str]) -> int:
         default=os.environ.get("FILECHECK") or shutil.which("filecheck"),
         help="LLVM's FileCheck; the package 'filecheck' lacks numeric variables",
     )
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     results = []
-    for path in sorted(given.folder.resolve().rglob("*.mlir")):
-        for result in run_file(path, given.filecheck):
+    for path in sorted(options.folder.resolve().rglob("*.mlir")):
+        for result in run_file(path, options.filecheck):
             results.append(result)
-            name = path.relative_to(given.folder.resolve())
+            name = path.relative_to(options.folder.resolve())
             print(f"{result.outcome:5} {name}: {result.command}")
             if result.reason:
                 print(f"      {result.reason[:300]}", flush=True)

@@ -119,8 +119,8 @@ MODELS = {
 }
 
 
-def close(found: Any, wanted: Any) -> bool:
-    return bool(torch.allclose(found, wanted, rtol=1e-4, atol=1e-5))
+def close(result: Any, wanted: Any) -> bool:
+    return bool(torch.allclose(result, wanted, rtol=1e-4, atol=1e-5))
 
 
 @pytest.mark.sampled(3)
@@ -288,8 +288,8 @@ def test_gradients_are_those_of_eager(told: pytest.LogCaptureFixture) -> None:
     fast = torch.compile(model, backend="morello", options=WAIT)
     x = torch.randn(1, 6, 16, requires_grad=True)
     wanted = torch.autograd.grad(model(x).square().sum(), [x, *model.parameters()])
-    found = torch.autograd.grad(fast(x).square().sum(), [x, *model.parameters()])
-    for one, other in zip(found, wanted, strict=True):
+    gradients = torch.autograd.grad(fast(x).square().sum(), [x, *model.parameters()])
+    for one, other in zip(gradients, wanted, strict=True):
         assert close(one, other)
     assert compiled(told) >= 2
 
@@ -298,11 +298,11 @@ def test_it_is_eager_until_the_program_is_found(
     told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_go_on = threading.Event()
-    found = group.trusted_model
+    trusted = group.trusted_model
 
     def slow(text: str, **options: Any) -> Any:
         may_go_on.wait()
-        return found(text, **options)
+        return trusted(text, **options)
 
     monkeypatch.setattr(group, "trusted_model", slow)
     model = Mlp().eval()
@@ -382,8 +382,8 @@ def test_a_group_is_divided_at_what_is_refused(
     x = torch.randn(3, 16)
     with torch.no_grad():
         for _ in range(2):
-            found, wanted = fast(x), around(x)
-            for one, other in zip(found, wanted, strict=True):
+            result, wanted = fast(x), around(x)
+            for one, other in zip(result, wanted, strict=True):
                 assert close(one, other)
                 assert one.stride() == other.stride()
         for weights in model.parameters():
@@ -427,10 +427,10 @@ def test_functions(name: str) -> None:
     function = FUNCTIONS[name]
     fast = torch.compile(function, backend="morello", options=WAIT)
     x, y = torch.randn(2, 6, 6)
-    wanted, found = function(x.clone(), y), fast(x.clone(), y)
+    wanted, result = function(x.clone(), y), fast(x.clone(), y)
     if not isinstance(wanted, tuple):
-        wanted, found = (wanted,), (found,)
-    for one, other in zip(found, wanted, strict=True):
+        wanted, result = (wanted,), (result,)
+    for one, other in zip(result, wanted, strict=True):
         assert one.dtype == other.dtype
         assert one.stride() == other.stride()
         assert close(one, other)
@@ -475,9 +475,9 @@ def test_models_in_narrow_floats(
     fast = torch.compile(model, backend="morello", options=WAIT)
     cast = torch.autocast("cpu", dtype, enabled=is_cast, cache_enabled=False)
     with torch.no_grad(), cast:
-        found, eager = fast(x), model(x)
-        assert found.dtype == eager.dtype
-        assert torch.allclose(found, eager, rtol=2**-6, atol=2**-6)
+        result, eager = fast(x), model(x)
+        assert result.dtype == eager.dtype
+        assert torch.allclose(result, eager, rtol=2**-6, atol=2**-6)
         model.conv1.weight.mul_(2)
         assert torch.allclose(fast(x), model(x), rtol=2**-6, atol=2**-6)
     assert compiled(told) == 1
@@ -487,8 +487,8 @@ def test_other_dtypes_stay_eager_and_are_named(told: pytest.LogCaptureFixture) -
     model = nn.Linear(4, 4).double()
     x = torch.randn(2, 4, dtype=torch.float64)
     with torch.no_grad():
-        found = torch.compile(model, backend="morello", options=WAIT)(x)
-        assert torch.equal(found, model(x))
+        result = torch.compile(model, backend="morello", options=WAIT)(x)
+        assert torch.equal(result, model(x))
     left, message = [r.message for r in told.records if r.name == "morello.torch"]
     assert left == "ops that no group takes: aten.addmm.default (of torch.float64)"
     assert message.startswith("ops of float64 stay eager, and groups have float32, ")
@@ -526,13 +526,13 @@ def test_the_share_of_eager_is_told_once(told: pytest.LogCaptureFixture) -> None
             assert torch.allclose(fast(x), function(x))
     shares = [r.message for r in told.records if r.message.startswith("eager has")]
     assert len(shares) == 1
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"eager has (.*)% of the time of a call: aten.logcumsumexp.default (.*)%",
         shares[0],
     )
-    assert found is not None
-    assert found[1] == found[2]
-    assert 0 < float(found[1]) < 100
+    assert match is not None
+    assert match[1] == match[2]
+    assert 0 < float(match[1]) < 100
 
 
 def test_numbers_of_pythons_random_are_read_as_they_were_traced() -> None:

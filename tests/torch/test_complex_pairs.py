@@ -97,8 +97,8 @@ def test_a_rotation_and_its_product_are_one_group(evaluated: list[Any]) -> None:
     angles = torch.polar(torch.ones(6, 4), numbers(6, 4))
 
     def rotated(x: Any) -> Any:
-        own = torch.view_as_complex(x.reshape(2, 6, 2, 4, 2))
-        return torch.view_as_real(own * angles.view(1, 6, 1, 4)).flatten(3)
+        pairs = torch.view_as_complex(x.reshape(2, 6, 2, 4, 2))
+        return torch.view_as_real(pairs * angles.view(1, 6, 1, 4)).flatten(3)
 
     def function(x: Any, w: Any) -> Any:
         q = rotated((x @ w).reshape(2, 6, 2, 8))
@@ -119,8 +119,8 @@ class Rotation(nn.Module):
 
     def forward(self, x: Any, y: Any) -> Any:
         pairs = (torch.view_as_complex(t.unflatten(-1, (4, 2))) for t in (x, y))
-        own = self.angles[None, :, None]
-        return tuple(real(each * own).flatten(3) for each in pairs)
+        angles = self.angles[None, :, None]
+        return tuple(real(each * angles).flatten(3) for each in pairs)
 
 
 def test_the_parts_of_a_buffer_are_prepared(evaluated: list[Any]) -> None:
@@ -132,5 +132,5 @@ def test_the_parts_of_a_buffer_are_prepared(evaluated: list[Any]) -> None:
     with torch.no_grad():
         for one, other in zip(fast(x, y), model(x, y), strict=True):
             same(one, other, rtol=2e-6, atol=1e-6)
-    (own,) = evaluated
-    assert len(own.specs()) == 2
+    (prepared,) = evaluated
+    assert len(prepared.specs()) == 2

@@ -115,10 +115,10 @@ def test_ops_of_exported_programs_are_taken_apart(
     monkeypatch.setattr(owner, "compiled_model", lambda model, *_: model)
     module, shape = WHOLE[name]
     x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
-    found = export(module, (x,)).evaluate(x.numpy())
+    result = export(module, (x,)).evaluate(x.numpy())
     with torch.no_grad():
         wanted = torch.utils._pytree.tree_leaves(module(x))
     for one, other in zip(
-        found if isinstance(found, tuple) else (found,), wanted, strict=True
+        result if isinstance(result, tuple) else (result,), wanted, strict=True
     ):
         np.testing.assert_allclose(one, other.numpy(), rtol=1e-5, atol=1e-6)

@@ -43,8 +43,10 @@ def test_one_program_for_every_number_of_keys(
             mask = torch.randn(1, 1, 1, count)
             for tensor, dim in ((keys, 2), (values, 2), (mask, 3)):
                 torch._dynamo.mark_dynamic(tensor, dim)
-            own = x, keys, values, mask
-            torch.testing.assert_close(fast(*own), model(*own), rtol=1e-4, atol=1e-5)
+            arguments = x, keys, values, mask
+            torch.testing.assert_close(
+                fast(*arguments), model(*arguments), rtol=1e-4, atol=1e-5
+            )
     said = [record.message for record in caplog.records]
     assert sum("compiled a group" in one for one in said) == 2
     assert not any("stays eager" in one or "no group takes" in one for one in said)

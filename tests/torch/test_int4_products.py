@@ -124,6 +124,6 @@ def test_weights_that_a_call_gives_stay_eager(caplog: pytest.LogCaptureFixture) 
     def product(x: Any, packed: Any, scales: Any) -> Any:
         return aten._weight_int4pack_mm_for_cpu(x, packed, GROUP, scales)
 
-    given = x, layer.packed, layer.scales
-    assert torch.equal(compiled(product)(*given), product(*given))
+    inputs = x, layer.packed, layer.scales
+    assert torch.equal(compiled(product)(*inputs), product(*inputs))
     assert "with weights that a call gives" in caplog.text

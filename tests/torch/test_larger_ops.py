@@ -155,8 +155,8 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_rule_gives_what_eager_gives(name: str) -> None:
     function, inputs = CASES[name]
-    found = flat(lowered(traced(function, *inputs), inputs)(*inputs))
-    for one, other in zip(found, flat(function(*inputs)), strict=True):
+    result = flat(lowered(traced(function, *inputs), inputs)(*inputs))
+    for one, other in zip(result, flat(function(*inputs)), strict=True):
         same(one, other, rtol=2e-6, atol=1e-6)
 
 
@@ -230,10 +230,10 @@ def test_all_but_products_of_groups_is_compiled(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "morello.torch")
-    given = [numbers(*s, seed=len(s)) for s in [(6, 8), (8, 3), (3, 8, 4), (3, 4, 8)]]
+    inputs = [numbers(*s, seed=len(s)) for s in [(6, 8), (8, 3), (3, 8, 4), (3, 4, 8)]]
     options = {"wait": True, "threads": 1}
-    found = torch.compile(_mixture, backend="morello", options=options)(*given)
-    same(found, _mixture(*given), rtol=1e-5, atol=1e-5)
+    result = torch.compile(_mixture, backend="morello", options=options)(*inputs)
+    same(result, _mixture(*inputs), rtol=1e-5, atol=1e-5)
     told = [record.getMessage() for record in caplog.records]
     left = "ops that no group takes: morello_tests.products_of_groups.default"
     assert left in told
@@ -299,7 +299,7 @@ def test_products_of_attention_flush_where_they_may(flushing: bool) -> None:
     graph = traced(torch.nn.functional.scaled_dot_product_attention, *inputs)
     model = read_model(lowered(graph, inputs), (), Options(flushing=flushing))
     (part,) = model.parts
-    assert part.kind.flushes == flushing
+    assert part.kind.flushing == flushing
     assert ("narrow_bf16(v2)" in part.kind.text) == flushing
 
 

@@ -30,9 +30,9 @@ def test_a_batch_of_one_is_left_out_where_all_leave_it_out() -> None:
     product = morello.torch.operator(kernel)
     x, w = torch.randn(3, 4), torch.randn(4, 5)
     for lhs, rhs in ((x[None], w[None]), (x[None], w), (x, w[None])):
-        found = product(lhs, rhs)
-        assert found.shape == (1, 3, 5)
-        assert torch.allclose(found[0], x @ w, rtol=1e-5, atol=1e-5)
+        result = product(lhs, rhs)
+        assert result.shape == (1, 3, 5)
+        assert torch.allclose(result[0], x @ w, rtol=1e-5, atol=1e-5)
         torch.library.opcheck(product, (lhs, rhs), test_utils="test_faketensor")
     assert product(x, w).shape == (3, 5)
 
@@ -48,8 +48,8 @@ def test_it_is_exported() -> None:
     x, w = torch.randn(3, 4), torch.randn(4, 5)
     program = torch.export.export(Layer(), (x, w))
     assert product in [node.target for node in program.graph.nodes]
-    found = program.module()(x, w)
-    assert torch.allclose(found, torch.relu(x @ w), rtol=1e-5, atol=1e-5)
+    result = program.module()(x, w)
+    assert torch.allclose(result, torch.relu(x @ w), rtol=1e-5, atol=1e-5)
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -70,8 +70,8 @@ def test_kernels_of_equal_code_are_operators_of_their_own() -> None:
     layers = [torch.nn.Linear(4, 5) for _ in range(2)]
     for layer in layers:
         kernel = morello.torch.export(layer, (x,))
-        found = morello.torch.operator(kernel)(x)
-        assert torch.allclose(found, layer(x), rtol=1e-5, atol=1e-5)
+        result = morello.torch.operator(kernel)(x)
+        assert torch.allclose(result, layer(x), rtol=1e-5, atol=1e-5)
     for dtype in (torch.int8, torch.uint8):
         bytes_ = torch.arange(12, dtype=dtype).reshape(3, 4)
         copy = morello.compile(

@@ -23,17 +23,17 @@ class Of(nn.Module):
     def __init__(self, function: Any, *shapes: tuple[int, ...]) -> None:
         super().__init__()
         self.function = function
-        self.own = nn.ParameterList(torch.randn(shape) for shape in shapes)
+        self.weights = nn.ParameterList(torch.randn(shape) for shape in shapes)
 
     def forward(self, *tensors: Any) -> Any:
-        return self.function(*tensors, *self.own)
+        return self.function(*tensors, *self.weights)
 
 
-def results(function: Any, *given: Any, **options: Any) -> Any:
+def results(function: Any, *arguments: Any, **options: Any) -> Any:
     """The results of a function or module that the backend compiles."""
     fast = torch.compile(function, backend="morello", options={"wait": True})
     with torch.no_grad():
-        return fast(*given, **options)
+        return fast(*arguments, **options)
 
 
 def attend(q: Any, k: Any, v: Any, mask: Any) -> Any:
@@ -243,17 +243,17 @@ def test_an_op_is_taken(
     name: str, is_bf16: bool, evaluated: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "morello.torch")
-    module, given = MODULES[name]
+    module, inputs = MODULES[name]
     bound = 1e-5
     if is_bf16:
         module = copy.deepcopy(module).bfloat16()
-        given, bound = tuple(x.bfloat16() for x in given), 2**-6
+        inputs, bound = tuple(x.bfloat16() for x in inputs), 2**-6
     with torch.no_grad():
-        found, wanted = results(module, *given), module(*given)
-    assert found.dtype == wanted.dtype
+        result, wanted = results(module, *inputs), module(*inputs)
+    assert result.dtype == wanted.dtype
     # Terms that cancel leave the rounding of the larger ones.
     most = bound * max(1.0, float(wanted.abs().max())) if is_bf16 else bound
-    assert torch.allclose(found, wanted, rtol=bound, atol=most)
+    assert torch.allclose(result, wanted, rtol=bound, atol=most)
     assert len(evaluated) == 1
     assert not caplog.records
 
@@ -312,8 +312,8 @@ def test_pools_that_may_stay_eager_are_right(name: str) -> None:
     fast = torch.compile(Of(POOLS[name]), backend="morello", options={"wait": True})
     x = torch.randn(1, 2, 5, 7)
     with torch.no_grad():
-        found, wanted = fast(x + 1), POOLS[name](x + 1)
-    for one, other in zip(found, wanted, strict=True):
+        result, wanted = fast(x + 1), POOLS[name](x + 1)
+    for one, other in zip(result, wanted, strict=True):
         assert one.dtype == other.dtype
         assert torch.allclose(one.float(), other.float(), atol=1e-6)
 
@@ -371,8 +371,8 @@ def test_the_place_of_several_nan_is_that_of_the_first(
     name: str, evaluated: list[Any]
 ) -> None:
     rows = torch.tensor([[1, NAN, 3, NAN, 0], [NAN, NAN, 1, 9, -9], [2, 7, 7, -4, -4]])
-    found = results(Of(lambda x: getattr(x, name)(1)), rows)
-    assert found.tolist() == [1, 0, {"argmax": 1, "argmin": 3}[name]]
+    result = results(Of(lambda x: getattr(x, name)(1)), rows)
+    assert result.tolist() == [1, 0, {"argmax": 1, "argmin": 3}[name]]
     assert len(evaluated) == 1
 
 
@@ -385,9 +385,9 @@ def test_causal_attention_counts_from_the_first_key(
     scores = q @ k.mT / 2
     scores[..., ~torch.ones(rows, columns, dtype=torch.bool).tril()] = -INF
     attention = functional.scaled_dot_product_attention
-    found = results(attention, q, k, v, is_causal=True)
+    result = results(attention, q, k, v, is_causal=True)
     without = results(attention, q, k, v, scale=0.0)
-    assert torch.allclose(found, scores.softmax(-1) @ v, atol=1e-5)
+    assert torch.allclose(result, scores.softmax(-1) @ v, atol=1e-5)
     assert torch.allclose(without, v.mean(-2, keepdim=True), atol=1e-5)
     assert len(evaluated) == 2
 
@@ -399,8 +399,8 @@ def test_recurrent_layers_in_both_directions(kind: Any, evaluated: list[Any]) ->
     x = torch.randn(2, 3, 3)
     with torch.no_grad(), torch._dynamo.config.patch(allow_rnn=True):
         fast = torch.compile(layers, backend="morello", options={"wait": True})
-        (found, state), (wanted, last) = fast(x), layers(x)
-    pairs = zip([found, *state], [wanted, *last], strict=True)
+        (result, state), (wanted, last) = fast(x), layers(x)
+    pairs = zip([result, *state], [wanted, *last], strict=True)
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in pairs)
     assert len(evaluated) == 1
 
@@ -414,14 +414,14 @@ def windowed(q: Any, k: Any, v: Any) -> Any:
 
 @pytest.mark.parametrize("function", [attend, windowed, share])
 def test_attention_is_one_part(function: Any, evaluated: list[Any]) -> None:
-    given = [*torch.randn(3, 1, 2, 6, 4)]
+    inputs = [*torch.randn(3, 1, 2, 6, 4)]
     if function is share:
-        given[0] = torch.randn(1, 6, 6, 4)
+        inputs[0] = torch.randn(1, 6, 6, 4)
     if function is attend:
-        given.append(torch.randn(6, 6).relu().log())  # most of it is -inf
-        given[-1][2] = -INF
+        inputs.append(torch.randn(6, 6).relu().log())  # most of it is -inf
+        inputs[-1][2] = -INF
     with torch.no_grad():
-        assert torch.allclose(results(function, *given), function(*given), atol=1e-6)
+        assert torch.allclose(results(function, *inputs), function(*inputs), atol=1e-6)
     (model,) = evaluated
     assert len(model.specs()) == 1
     assert not model.fallback
@@ -447,11 +447,11 @@ def test_sorts_are_stable(name: str, dtype: Any, evaluated: list[Any]) -> None:
         x[2, 0] = x[7, 0] = x[3, 1] = torch.nan
         x[4], x[9] = torch.inf, -torch.inf
     with torch.no_grad():
-        found, wanted = results(Of(function), x), function(x)
+        result, wanted = results(Of(function), x), function(x)
     assert len(evaluated) == 1
-    pairs = zip(found, wanted, strict=True)
+    pairs = zip(result, wanted, strict=True)
     assert all(one.equal(other) for one, other in pairs if not one.is_floating_point())
-    torch.testing.assert_close(found, wanted, rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(result, wanted, rtol=0, atol=0, equal_nan=True)
 
 
 NARROW = "float16"
@@ -486,9 +486,9 @@ def test_dtypes(name: str, dtype: str, evaluated: list[Any]) -> None:
     function, taken = COUNTED[name]
     x = torch.tensor([[200, 3, 0], [1, 128, 255]]).to(getattr(torch, dtype))
     with torch.no_grad():
-        found, wanted = results(Of(function), x), function(x)
-    assert found.dtype == wanted.dtype
-    assert torch.equal(found, wanted)
+        result, wanted = results(Of(function), x), function(x)
+    assert result.dtype == wanted.dtype
+    assert torch.equal(result, wanted)
     is_taken = dtype in taken.split() or (dtype == NARROW and name not in OF_COUNTS)
     assert len(evaluated) == is_taken
 
@@ -505,8 +505,8 @@ def test_rows_of_bags_are_added_up_as_they_are_read(
         return functional.embedding_bag(i, x, mode=mode)
 
     i = torch.tensor([[0, 8, 3], [2, 2, 5], [4, 1, 4]])
-    found = results(function, table, i)
-    torch.testing.assert_close(found, function(table, i), equal_nan=True)
+    result = results(function, table, i)
+    torch.testing.assert_close(result, function(table, i), equal_nan=True)
     (model,) = evaluated
     assert "sum" not in str(model)  # a part would read rows that were written
 
@@ -567,8 +567,8 @@ def test_what_keeps_a_model_eager_is_said(
 def test_a_scale_of_attention_may_be_zero(scale: float | None) -> None:
     q, k, v = torch.randn(3, 1, 2, 6, 8)
     wanted = functional.scaled_dot_product_attention(q, k, v, scale=scale)
-    found, _ = rules._attention(q, k, v, scale=scale)
-    torch.testing.assert_close(found, wanted)
+    result, _ = rules._attention(q, k, v, scale=scale)
+    torch.testing.assert_close(result, wanted)
 
 
 @pytest.mark.parametrize("op", [torch.fmod, torch.fmax, torch.fmin])
@@ -584,10 +584,10 @@ def test_what_becomes_of_an_op_of_two_numbers_is_the_same(op: Any) -> None:
             return op(x, y)
 
     graph = torch.fx.symbolic_trace(Pair())
-    (found,) = torch.utils._pytree.tree_leaves(lowering.lowered(graph, (x, y))(x, y))
+    (result,) = torch.utils._pytree.tree_leaves(lowering.lowered(graph, (x, y))(x, y))
     wanted = op(x, y)
-    torch.testing.assert_close(found, wanted, rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(result, wanted, rtol=0, atol=0, equal_nan=True)
     if op is torch.fmod:
         assert torch.equal(
-            found.signbit() | found.isnan(), wanted.signbit() | wanted.isnan()
+            result.signbit() | result.isnan(), wanted.signbit() | wanted.isnan()
         )

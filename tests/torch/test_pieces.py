@@ -151,11 +151,11 @@ def test_arrays_share_the_memory_of_tensors() -> None:
 
 def test_results_have_the_strides_of_eager() -> None:
     likes = [torch.empty(2, 3), torch.empty(3, 2).T, torch.empty(2, 4, 3).mT]
-    made = [numbers(*like.shape, seed=i) for i, like in enumerate(likes)]
-    results = [*made]
-    native_call.given_strides(likes)(results)
-    assert results[0] is made[0]
-    for like, one, result in zip(likes, made, results, strict=True):
+    tensors = [numbers(*like.shape, seed=i) for i, like in enumerate(likes)]
+    results = [*tensors]
+    native_call.with_eager_strides(likes)(results)
+    assert results[0] is tensors[0]
+    for like, one, result in zip(likes, tensors, results, strict=True):
         assert result.stride() == like.stride()
         assert torch.equal(result, one)
 
@@ -172,8 +172,8 @@ class Compiled:
         self.fails = fails
 
     def __call__(self, graph: Any) -> Callable[[list[Any]], Any]:
-        given = [n for n in graph.graph.nodes if n.op == "placeholder"]
-        shape = tuple(given[0].meta["val"].shape)
+        placeholders = [n for n in graph.graph.nodes if n.op == "placeholder"]
+        shape = tuple(placeholders[0].meta["val"].shape)
         self.shapes.append(shape)
         if shape[0] in self.fails:
             raise ValueError("not this one")
@@ -193,8 +193,14 @@ def test_each_shape_and_its_strides_are_compiled_once(
     compiled, y = Compiled(4), numbers(3, 2)
     graph = traced(graph_of_two, numbers(2, 3), y)
     run = shapes.per_shape(graph, (0,), compiled, 4)
-    own = [numbers(2, 3), numbers(5, 3), numbers(3, 5).T, numbers(4, 3), numbers(6, 3)]
-    for x in (*own, own[0], *own, numbers(7, 3)):
+    inputs = [
+        numbers(2, 3),
+        numbers(5, 3),
+        numbers(3, 5).T,
+        numbers(4, 3),
+        numbers(6, 3),
+    ]
+    for x in (*inputs, inputs[0], *inputs, numbers(7, 3)):
         arguments = [x, y]
         same(run(arguments), graph_of_two(x, y))
         assert arguments == []
@@ -227,10 +233,10 @@ def test_arguments_of_dynamic_graphs() -> None:
 
 @pytest.fixture
 def own_worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[worker._Worker]:
-    own = worker._Worker()
-    monkeypatch.setattr(worker, "_worker", own)
-    yield own
-    own.tasks.put(None)
+    new_worker = worker._Worker()
+    monkeypatch.setattr(worker, "_worker", new_worker)
+    yield new_worker
+    new_worker.tasks.put(None)
 
 
 def test_tasks_are_done_in_order_and_waited_for(own_worker: worker._Worker) -> None:
@@ -270,8 +276,8 @@ def test_at_the_end_of_a_process_tasks_are_left_and_searches_stop(
 
 def test_options_are_those_that_are_given() -> None:
     assert Options.read(None) == Options.read({}) == Options()
-    given = {"threads": 3, "freeze": True, "time_limit": 0.5}
-    assert Options.read(given) == Options(threads=3, freeze=True, time_limit=0.5)
+    options = {"threads": 3, "freeze": True, "time_limit": 0.5}
+    assert Options.read(options) == Options(threads=3, freeze=True, time_limit=0.5)
     with pytest.raises(ArgumentError, match="no option 'fuse'"):
         Options.read({"threads": 3, "fuse": True})
 
@@ -368,8 +374,8 @@ def test_which_tensors_groups_read(value: Any, is_taken: bool) -> None:
 @pytest.mark.parametrize("name", GROUPS)
 def test_views_are_taken_where_they_are_read(name: str) -> None:
     function, wanted = GROUPS[name]
-    graph, found = _groups(function, X)
-    assert sorted(map(sorted, found)) == sorted(map(sorted, wanted))
+    graph, groups = _groups(function, X)
+    assert sorted(map(sorted, groups)) == sorted(map(sorted, wanted))
     graph.graph.lint()
 
 
@@ -450,8 +456,8 @@ def test_dtypes_that_an_op_is_taken_of(name: str, first: str, others: str) -> No
         **dict.fromkeys((torch.bool, torch.int32, torch.int64), "c"),
         **dict.fromkeys((torch.uint8, torch.int8, torch.int16), "u"),
     }
-    found = ops.dtypes_of(ops.overload(name))
-    assert ["".join(kinds[d] for d in group) for group in found] == [first, others]
+    dtypes = ops.dtypes_of(ops.overload(name))
+    assert ["".join(kinds[d] for d in group) for group in dtypes] == [first, others]
 
 
 def test_integers_of_any_width_are_scaled_into_floats_and_back() -> None:
@@ -489,8 +495,8 @@ def test_what_is_read_again_is_looked_up_once() -> None:
         return x[i] * functional.embedding(i, x) + x[:, i + 1].sum()
 
     graph = traced(function, X, i)
-    found = [each for node in graph.graph.nodes for each in places.lookups_of(node)]
-    ranges = [(each.least, each.end, each.ignored) for each in found]
+    lookups = [each for node in graph.graph.nodes for each in places.lookups_of(node)]
+    ranges = [(each.least, each.end, each.ignored) for each in lookups]
     assert ranges == [(-4, 4, None), (0, 4, None), (-6, 6, None)]
     outside = [is_outside(graph, X, torch.tensor(p)) for p in ([3, 4], [0, 5], [-1, 0])]
     assert outside == [True] * 3

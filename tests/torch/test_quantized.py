@@ -18,8 +18,8 @@ ops = torch.ops.quantized_decomposed
 
 def rounded(x: Any, scale: float, zero: int, dtype: Any = torch.uint8) -> Any:
     """Numbers that are quantised, and are numbers again."""
-    own = torch.iinfo(dtype)
-    form = (scale, zero, own.min, own.max, dtype)
+    limits = torch.iinfo(dtype)
+    form = (scale, zero, limits.min, limits.max, dtype)
     return ops.dequantize_per_tensor(ops.quantize_per_tensor(x, *form), *form)
 
 
@@ -49,8 +49,8 @@ class Layer(torch.nn.Module):
 
 
 def integers(*shape: int) -> Any:
-    made = torch.Generator().manual_seed(sum(shape))
-    return torch.randint(-127, 128, shape, generator=made)
+    generator = torch.Generator().manual_seed(sum(shape))
+    return torch.randint(-127, 128, shape, generator=generator)
 
 
 def bytes_of(*shape: int) -> Any:

@@ -174,8 +174,8 @@ def test_what_eager_computes_between_groups_takes_the_size(
     for rows in (3, 4, 2):
         x = torch.randn(rows, 4)
         torch._dynamo.mark_dynamic(x, 0)
-        for found, wanted in zip(fast(x), function(x), strict=True):
-            torch.testing.assert_close(found, wanted)
+        for result, wanted in zip(fast(x), function(x), strict=True):
+            torch.testing.assert_close(result, wanted)
     assert not messages(told, "a graph is compiled for each shape")
 
 
@@ -193,10 +193,10 @@ def test_several_threads(told: pytest.LogCaptureFixture) -> None:
 
 
 def test_the_range_of_a_symbol() -> None:
-    found: list[Any] = []
+    ranges: list[Any] = []
 
     def note(graph: Any, inputs: Any) -> Any:
-        found.append(ranged._batch(graph, 9))
+        ranges.append(ranged._batch(graph, 9))
         return graph.forward
 
     x = torch.randn(4, 3)
@@ -204,7 +204,7 @@ def test_the_range_of_a_symbol() -> None:
     torch._dynamo.mark_dynamic(x, 0, min=3, max=7)
     fast = torch.compile(lambda x: x + 1.0, backend=_with_values(note))
     fast(x)
-    (batch,) = found
+    (batch,) = ranges
     assert batch.sizes == range(3, 8)
 
 
@@ -226,8 +226,8 @@ class Decoder(nn.Module):
         """The sum over the tokens so far, and the cache with this one."""
         q, *new = self.rows(x).view(1, 1, 3, 2, 8).transpose(1, 3).unbind(2)
         keys, values = (torch.cat(pair, dim=2) for pair in zip(past, new, strict=True))
-        found = nn.functional.scaled_dot_product_attention(q, keys, values)
-        return self.out(found.transpose(1, 2).reshape(1, 1, 16)), (keys, values)
+        attention = nn.functional.scaled_dot_product_attention(q, keys, values)
+        return self.out(attention.transpose(1, 2).reshape(1, 1, 16)), (keys, values)
 
 
 @pytest.mark.sampled(3)
@@ -264,13 +264,13 @@ def test_masks_of_as_many_queries_as_keys(
 
         def forward(self, x: Any, mask: Any) -> Any:
             q, k, v = (
-                own(x).view(2, -1, 2, 4).transpose(1, 2)
-                for own in (self.q, self.k, self.v)
+                layer(x).view(2, -1, 2, 4).transpose(1, 2)
+                for layer in (self.q, self.k, self.v)
             )
-            found = nn.functional.scaled_dot_product_attention(
+            attention = nn.functional.scaled_dot_product_attention(
                 q, k, v, None if is_causal else mask, is_causal=is_causal
             )
-            return x + found.transpose(1, 2).reshape(x.shape)
+            return x + attention.transpose(1, 2).reshape(x.shape)
 
     layer = Layer()
     fast = torch.compile(layer, backend="morello", options={**WAIT, "batch": 4})
@@ -280,7 +280,9 @@ def test_masks_of_as_many_queries_as_keys(
             torch._dynamo.mark_dynamic(x, 1)
             if not is_causal:
                 torch._dynamo.mark_dynamic(mask, (0, 1))
-            own = x, mask if not is_causal else None
-            torch.testing.assert_close(fast(*own), layer(*own), rtol=1e-4, atol=1e-5)
+            arguments = x, mask if not is_causal else None
+            torch.testing.assert_close(
+                fast(*arguments), layer(*arguments), rtol=1e-4, atol=1e-5
+            )
     assert not messages(told, "a graph is compiled for each shape")
     assert len(messages(told, "compiled a group")) == 1

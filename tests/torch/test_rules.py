@@ -260,9 +260,9 @@ def follows(function: Any, inputs: Sequence[Any]) -> None:
     """A function in the ops that rules leave gives what eager gives."""
     graph = traced(function, *inputs)
     before = str(graph.graph)
-    found = flat(lowered(graph, inputs)(*inputs))
+    results = flat(lowered(graph, inputs)(*inputs))
     assert str(graph.graph) == before
-    for one, other in zip(found, flat(function(*inputs)), strict=True):
+    for one, other in zip(results, flat(function(*inputs)), strict=True):
         same(one, other, rtol=2e-6, atol=1e-6)
 
 
@@ -474,9 +474,11 @@ def test_what_no_group_takes_has_a_reason(name: str) -> None:
     function, inputs, reasons = LEFT[name]
     graph = traced(function, *inputs)
     nodes = [node for node in graph.graph.nodes if node.op == "call_function"]
-    found = [f"{n.target} ({partition.why_not(n)})" for n in nodes]
-    own = [text for text in found if "getitem" not in text and "()" not in text]
-    assert sorted(set(own)) == reasons
+    texts = [f"{n.target} ({partition.why_not(n)})" for n in nodes]
+    without_views = [
+        text for text in texts if "getitem" not in text and "()" not in text
+    ]
+    assert sorted(set(without_views)) == reasons
     told = {reason.removesuffix(" (unknown)") for reason in reasons}
     assert told <= {*partition.eager_ops(graph)}
 
@@ -488,10 +490,10 @@ class Layer(torch.nn.Module):
         super().__init__()
         self.is_reversed, self.mode = is_reversed, mode
 
-    def forward(self, x: Any, *own: Any) -> Any:
+    def forward(self, x: Any, *weights: Any) -> Any:
         options = [], self.mode, 3, 1, True, False, False, False
         op = torch.ops.aten.mkldnn_rnn_layer.default
-        return op(x, *own, self.is_reversed, *options)[:3]
+        return op(x, *weights, self.is_reversed, *options)[:3]
 
 
 LSTM = [
@@ -516,18 +518,21 @@ def test_a_layer_of_an_lstm_is_its_steps(is_reversed: bool) -> None:
 
 
 def test_other_recurrent_layers_are_left() -> None:
-    own = [*LSTM, False, [], 2, 3, 1, True, False, False, False]
-    said = [recurrent.why_not([*own[:9], *own[9:14], False, is_on]) for is_on in (0, 1)]
+    arguments = [*LSTM, False, [], 2, 3, 1, True, False, False, False]
+    said = [
+        recurrent.why_not([*arguments[:9], *arguments[9:14], False, is_on])
+        for is_on in (0, 1)
+    ]
     assert said == ["", "under training"]
     for place, value in ((8, [2, 1]), (9, 3), (11, 2), (13, True)):
-        other = [*own]
+        other = [*arguments]
         other[place] = value
         assert recurrent.why_not(other).startswith("no single layer of an LSTM")
 
 
 def test_variances_of_narrow_floats_have_both_results() -> None:
-    found = lowered(traced(torch.var_mean, HALVES), (HALVES,))
-    for one, other in zip(found(HALVES), torch.var_mean(HALVES), strict=True):
+    results = lowered(traced(torch.var_mean, HALVES), (HALVES,))
+    for one, other in zip(results(HALVES), torch.var_mean(HALVES), strict=True):
         same(one, other)
 
 

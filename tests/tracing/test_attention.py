@@ -17,22 +17,22 @@ def heads(q: Any, k: Any, v: Any) -> Any:
 
 @pytest.mark.sampled(2)
 def test_heads_are_what_numpy_computes() -> None:
-    given = arrays((2, 5, 7), (2, 6, 7), (2, 6, 8))
-    result = morello.jit(heads, threads=1)(*given)
+    inputs = arrays((2, 5, 7), (2, 6, 7), (2, 6, 8))
+    result = morello.jit(heads, threads=1)(*inputs)
     assert result.dtype == np.float32
-    np.testing.assert_allclose(result, heads(*given), rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(result, heads(*inputs), rtol=2e-5, atol=2e-5)
 
 
 @pytest.mark.sampled(2)
 def test_causal_attention_sees_no_later_key() -> None:
     q, k, v = arrays((6, 4), (6, 4), (6, 3))
-    given = morello.jit(
+    attend = morello.jit(
         lambda q, k, v: morello.nn.attention(q, k, v, causal=True), threads=1
     )
-    result = given(q, k, v)
+    result = attend(q, k, v)
     scores = np.where(np.tril(np.ones((6, 6))) > 0, q @ k.T / 2, -np.inf)
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     wanted = powers @ v / powers.sum(-1, keepdims=True)
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
     k[3:], v[3:] = np.nan, 7.0
-    assert np.array_equal(given(q, k, v)[:3], result[:3])
+    assert np.array_equal(attend(q, k, v)[:3], result[:3])

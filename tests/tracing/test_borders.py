@@ -38,10 +38,10 @@ def test_special_values_are_those_of_numpy(name: str) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         wanted = function(x)
-        found = morello.jit(function, threads=1)(x)
+        result = morello.jit(function, threads=1)(x)
     several = isinstance(wanted, tuple)
     for one, other in zip(
-        *((found, wanted) if several else ([found], [wanted])), strict=True
+        *((result, wanted) if several else ([result], [wanted])), strict=True
     ):
         np.testing.assert_allclose(one, other, rtol=1e-5)
         zeros = other == 0
@@ -85,7 +85,7 @@ def test_a_broadcast_keeps_the_sign_of_zero() -> None:
     x = np.array([-0.0, 0.0, np.nan], np.float32)
     wanted = np.signbit([x[:2], x[:2]])
     repeated = morello.jit(lambda x: np.broadcast_to(x, (2, 3)), threads=1)
-    for found in (repeated(x), morello.from_mlir(BROADCAST).evaluate(x)):
-        assert isinstance(found, np.ndarray)
-        assert np.array_equal(np.signbit(found[:, :2]), wanted)
-        assert np.isnan(found[:, 2]).all()
+    for result in (repeated(x), morello.from_mlir(BROADCAST).evaluate(x)):
+        assert isinstance(result, np.ndarray)
+        assert np.array_equal(np.signbit(result[:, :2]), wanted)
+        assert np.isnan(result[:, 2]).all()

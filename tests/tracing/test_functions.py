@@ -20,17 +20,17 @@ Array = np.ndarray[Any, Any]
 Functions = list[tuple[Callable[..., Any], list[tuple[int, ...]]]]
 
 
-def traced_function(function: Callable[..., Any], *given: Any) -> TracedFunction:
+def traced_function(function: Callable[..., Any], *arguments: Any) -> TracedFunction:
     """What a function does with arguments of the shapes of some."""
-    return TracedFunction(function, *_shapes(function, given, {}))
+    return TracedFunction(function, *_shapes(function, arguments, {}))
 
 
-def by_definition(function: Callable[..., Any], given: list[Array]) -> Any:
+def by_definition(function: Callable[..., Any], arguments: list[Array]) -> Any:
     """The results of the program that a function is traced to."""
-    made = traced_function(function, *given)
-    found = made.model().evaluate(*given)
-    outputs = found if isinstance(found, tuple) else (found,)
-    return filled(made.results, (result.of(outputs) for result in made.returned))
+    traced = traced_function(function, *arguments)
+    results = traced.model().evaluate(*arguments)
+    outputs = results if isinstance(results, tuple) else (results,)
+    return filled(traced.results, (result.of(outputs) for result in traced.returned))
 
 
 def drawn(shapes: list[tuple[int, ...]]) -> list[Array]:
@@ -188,11 +188,11 @@ ELEMENTS: Functions = [
 def test_graphs_mean_what_numpy_computes(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]
 ) -> None:
-    given = drawn(shapes)
-    wanted = function(*(array.astype(np.float64) for array in given))
-    found = by_definition(function, given)
+    inputs = drawn(shapes)
+    wanted = function(*(array.astype(np.float64) for array in inputs))
+    result = by_definition(function, inputs)
     many = isinstance(wanted, tuple)
-    for got, want in zip(found, wanted, strict=True) if many else [(found, wanted)]:
+    for got, want in zip(result, wanted, strict=True) if many else [(result, wanted)]:
         assert got.shape == np.shape(want)
         largest = max(1.0, np.abs(want).max())  # what cancels is as far off
         np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7 * largest)
@@ -203,13 +203,13 @@ def test_functions_near_zero_and_far_from_it(x: float) -> None:
     def both(x: Any) -> Any:
         return np.log1p(x), np.expm1(x)
 
-    given = [np.full((2,), x, np.float32)]
-    (part,) = traced_function(both, *given).model().parts
+    inputs = [np.full((2,), x, np.float32)]
+    (part,) = traced_function(both, *inputs).model().parts
     spec = part.spec(AVX2.limits)
     with np.errstate(all="ignore"):
-        found = spec.outputs(*given)  # f32, as kernels compute it
-        wanted = both(given[0].astype(np.float64))
-    for got, want in zip(found, wanted, strict=True):
+        result = spec.outputs(*inputs)  # f32, as kernels compute it
+        wanted = both(inputs[0].astype(np.float64))
+    for got, want in zip(result, wanted, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
@@ -246,8 +246,10 @@ def test_convolutions_with_every_option(
     windows = sliding_window_view(padded, reach, (2, 3))[:, :, ::a, ::b, ::c, ::d]
     n, _, u, v = windows.shape[:4]
     windows = windows.reshape(n, groups, each, u, v, fh, fw)
-    own = w.reshape(groups, f // groups, each, fh, fw)
-    wanted = np.einsum("gfcij,ngcuvij->ngfuv", own, windows).reshape(n, f, u, v)
+    filters_of_groups = w.reshape(groups, f // groups, each, fh, fw)
+    wanted = np.einsum("gfcij,ngcuvij->ngfuv", filters_of_groups, windows).reshape(
+        n, f, u, v
+    )
     np.testing.assert_allclose(result, wanted, rtol=1e-6, atol=1e-6)
 
 

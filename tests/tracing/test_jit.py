@@ -62,11 +62,11 @@ FUNCTIONS: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
 def test_it_computes_what_numpy_does(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]
 ) -> None:
-    given = arrays(*shapes)
-    wanted = function(*given)
-    found = morello.jit(function, threads=1)(*given)
+    inputs = arrays(*shapes)
+    wanted = function(*inputs)
+    result = morello.jit(function, threads=1)(*inputs)
     many = isinstance(wanted, tuple)
-    pairs = zip(found, wanted, strict=True) if many else [(found, wanted)]
+    pairs = zip(result, wanted, strict=True) if many else [(result, wanted)]
     for got, want in pairs:
         assert got.shape == want.shape
         assert got.dtype == np.float32
@@ -84,8 +84,8 @@ def test_functions_of_nn_are_short_names() -> None:
         ),
         "attention:9x7x8x5:f32": (morello.nn.attention, [(9, 8), (7, 8), (7, 5)]),
     }
-    for text, (function, given) in shapes.items():
-        (part,) = morello.trace(function, *given).parts
+    for text, (function, inputs) in shapes.items():
+        (part,) = morello.trace(function, *inputs).parts
         wanted = morello.Spec.parse(text)
         assert part.kind == wanted.kind, text
         assert part.sizes == wanted.sizes
@@ -174,9 +174,9 @@ def test_lists_dictionaries_and_numbers_are_arguments(compiled: list[Any]) -> No
 
     w, x = arrays((4, 3), (5, 4))
     for scale, axis in ((0.5, 0), (0.25, 0), (0.25, 1)):
-        found = layer({"w": w}, x, scale, axis=axis)
-        assert np.allclose(found["y"], x @ w * np.float32(scale), atol=1e-5)
-        assert np.allclose(found["sums"][0], x.sum(axis), atol=1e-5)
+        result = layer({"w": w}, x, scale, axis=axis)
+        assert np.allclose(result["y"], x @ w * np.float32(scale), atol=1e-5)
+        assert np.allclose(result["sums"][0], x.sum(axis), atol=1e-5)
     assert len(compiled) == 2
     kernel = layer.kernel({"w": (4, 3)}, (5, 4), 0.5, axis=1)
     assert kernel is layer.kernel({"w": w}, x, 2.0, axis=1)
@@ -268,9 +268,9 @@ def test_numbers_of_any_class_are_arguments(three: Any) -> None:
     (x,) = arrays((3, 4))
     times = morello.jit(lambda x, y: x * y - y, threads=1)
     wanted = x * np.float32(3) - np.float32(3)
-    for found in (times(x, three), times(x, y=three)):
-        assert found.dtype == np.float32
-        assert np.allclose(found, wanted, rtol=1e-6, atol=1e-5)
+    for result in (times(x, three), times(x, y=three)):
+        assert result.dtype == np.float32
+        assert np.allclose(result, wanted, rtol=1e-6, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -358,14 +358,14 @@ def _filtered(x: Any) -> Any:
 def test_what_reads_more_than_a_kernel_does_is_several(
     function: Callable[..., Any], count: int, shape: tuple[int, ...]
 ) -> None:
-    given = arrays(*[shape] * count)
+    inputs = arrays(*[shape] * count)
     compiled = morello.jit(function, threads=1, time_limit=2)
-    found, wanted = compiled(*given), function(*given)
-    for made, right in zip(
-        *((x if isinstance(x, tuple) else (x,)) for x in (found, wanted)), strict=True
+    results, wanted = compiled(*inputs), function(*inputs)
+    for result, right in zip(
+        *((x if isinstance(x, tuple) else (x,)) for x in (results, wanted)), strict=True
     ):
-        assert made.shape == right.shape
-        np.testing.assert_allclose(made, right, rtol=1e-4, atol=1e-5)
+        assert result.shape == right.shape
+        np.testing.assert_allclose(result, right, rtol=1e-4, atol=1e-5)
 
 
 def layers(x: Any, weights: Any) -> Any:
@@ -402,10 +402,10 @@ def test_layers_of_any_number_share_a_program() -> None:
 
 def _polynomial(x: Any) -> Any:
     """Horner's rule, of 200 maps: 400 calls within each other."""
-    found = x
+    total = x
     for i in range(200):
-        found = found * x + np.float32(i / 200)
-    return found
+        total = total * x + np.float32(i / 200)
+    return total
 
 
 def _twice_read(x: Any) -> Any:
@@ -441,10 +441,10 @@ STORED: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
 def test_what_is_stored_on_the_way(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]
 ) -> None:
-    given = arrays(*shapes)
-    found = morello.jit(function, threads=1)(*given)
-    assert found.shape == function(*given).shape
-    assert np.allclose(found, function(*given), rtol=2e-5, atol=2e-5)
+    inputs = arrays(*shapes)
+    result = morello.jit(function, threads=1)(*inputs)
+    assert result.shape == function(*inputs).shape
+    assert np.allclose(result, function(*inputs), rtol=2e-5, atol=2e-5)
 
 
 @pytest.mark.sampled(3)

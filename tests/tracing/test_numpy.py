@@ -71,9 +71,9 @@ def test_numbers_are_those_of_numpy(
 ) -> None:
     with np.errstate(all="ignore"):
         wanted = function(*arrays)
-    found = morello.jit(function, threads=1)(*arrays)
+    result = morello.jit(function, threads=1)(*arrays)
     many = isinstance(wanted, tuple)
-    pairs = zip(found, wanted, strict=True) if many else [(found, wanted)]
+    pairs = zip(result, wanted, strict=True) if many else [(result, wanted)]
     for got, want in pairs:
         np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)
         assert np.shape(got) == np.shape(want)

@@ -318,7 +318,7 @@ def test_a_number_that_is_nan_is_the_same_in_the_next_call() -> None:
         assert np.isnan(run(X)).all()
         held[0] = float("nan")
     assert len(run._programs) == 1
-    assert all(len(found._known) == 1 for found in run._variants.values())
+    assert all(len(variant._known) == 1 for variant in run._variants.values())
 
 
 def by_nonlocal() -> tuple[Callable[..., Any], Callable[[], int]]:
@@ -389,9 +389,9 @@ def by_a_comprehension() -> tuple[Callable[..., Any], Callable[[], int]]:
 WRITES = [by_itself, by_nonlocal, by_global, by_a_list, by_a_comprehension]
 
 
-@pytest.mark.parametrize("made", WRITES)
-def test_what_a_function_writes_is_written_in_each_call(made: Any) -> None:
-    function, count = made()
+@pytest.mark.parametrize("make", WRITES)
+def test_what_a_function_writes_is_written_in_each_call(make: Any) -> None:
+    function, count = make()
     run = morello.jit(function, threads=1)
     for wanted in (1, 2, 3):
         assert np.array_equal(run(X), X * np.float32(wanted))

@@ -51,17 +51,19 @@ def test_one_kernel_takes_every_size(
         jitted = morello.jit(function, sizes=sizes, threads=1)
         kernels = set()
         for size in range(1, 12):
-            given = [RNG.standard_normal((size, width), np.float32) for width in widths]
-            arrays = [guarded_array(each, "x", "end") for each in given]  # type: ignore[arg-type]
+            inputs = [
+                RNG.standard_normal((size, width), np.float32) for width in widths
+            ]
+            arrays = [guarded_array(each, "x", "end") for each in inputs]  # type: ignore[arg-type]
             if size not in taken:
                 with pytest.raises(ArgumentError, match=f" is {size}, and "):
                     jitted(*arrays)
                 continue
-            found = jitted(*arrays)
-            kernels.add(jitted.kernel(*(each.shape for each in given)))
-            wanted = function(*given)
+            result = jitted(*arrays)
+            kernels.add(jitted.kernel(*(each.shape for each in inputs)))
+            wanted = function(*inputs)
             many = isinstance(wanted, tuple)
-            pairs = zip(found, wanted, strict=True) if many else [(found, wanted)]
+            pairs = zip(result, wanted, strict=True) if many else [(result, wanted)]
             for got, want in pairs:
                 assert got.shape == want.shape
                 np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)

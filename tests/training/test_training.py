@@ -46,10 +46,10 @@ def test_a_data_set_is_made_and_goes_on(
     product, graph = entries(path)
     assert (product.spec, graph.spec) == ("matmul:4x8x16:f32", GRAPH)
     for entry in (product, graph):
-        found = programs(entry, AVX2)
-        assert len(found) == len(entry.programs) >= 2
-        assert found[0][0].cost == min(impl.cost for impl, _ in found)
-        assert all(0 < timed.seconds < 1e-2 for _, timed in found)
+        samples = programs(entry, AVX2)
+        assert len(samples) == len(entry.programs) >= 2
+        assert samples[0][0].cost == min(impl.cost for impl, _ in samples)
+        assert all(0 < timed.seconds < 1e-2 for _, timed in samples)
     capsys.readouterr()
     assert main([*words, "fill:8:f32", "--mebibytes", "1e-6"]) == 0
     assert "nothing more is timed" in capsys.readouterr().err
@@ -82,9 +82,9 @@ class Slow(Turn):
 
     def sample(self, placement: int) -> float:
         self.times = self.times or [[]]
-        found = self.first if len(self.times[0]) < 2 else self.later
-        self.times[0].append(found)
-        return found
+        seconds = self.first if len(self.times[0]) < 2 else self.later
+        self.times[0].append(seconds)
+        return seconds
 
 
 def test_an_interruption_at_first_leaves_nobody_out() -> None:
@@ -157,9 +157,9 @@ def test_kinds_of_specs(text: str, sort: str) -> None:
 
 
 def test_the_specs_are_of_every_sort() -> None:
-    found = specs(TEXTS, AVX2)
-    assert len(found) == len(set(found.values())) >= 60
-    assert len({spec.kind.label for spec in found.values()}) >= 12
+    every = specs(TEXTS, AVX2)
+    assert len(every) == len(set(every.values())) >= 60
+    assert len({spec.kind.label for spec in every.values()}) >= 12
 
 
 @pytest.mark.sampled(4)
@@ -170,14 +170,14 @@ def test_train_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     products = ("matmul:6x16x32:f32", "matmul:6x8x32:f32", "matmul:12x8x32:f32")
     graph = GRAPH.replace("4x8x16", "8x16x16")  # which both ways have programs of
     for text in (*products, graph):
-        found = morello.candidates(text, 12, target=AVX2)
+        samples = morello.candidates(text, 12, target=AVX2)
         timed = tuple(  # programs that copy take twice as long as they should
             Timed(
                 str(Partial.of(one.impl)),
                 one.features,
                 1e-12 * one.cost * (1 + any("@" in f for f in one.features)),
             )
-            for one in found
+            for one in samples
         )
         append(path, Entry(text, "avx2", "here", 1e-9, timed))
     words = [str(path), "--target", "avx2"]
@@ -186,10 +186,10 @@ def test_train_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     for entry in entries(path):
         if entry.spec not in products:
             continue
-        found = programs(entry, AVX2)
-        predicted = learned.predict([impl for impl, _ in found], AVX2)
-        costs = np.array([impl.cost for impl, _ in found])
-        slow = np.array([any("@" in f for f in one.features) for _, one in found])
+        samples = programs(entry, AVX2)
+        predicted = learned.predict([impl for impl, _ in samples], AVX2)
+        costs = np.array([impl.cost for impl, _ in samples])
+        slow = np.array([any("@" in f for f in one.features) for _, one in samples])
         ratio = predicted / costs
         assert ratio[slow].min() > 1.1 * ratio[~slow].max()
     capsys.readouterr()
@@ -212,19 +212,19 @@ def test_without_the_extra_there_is_a_sentence(
     module: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = types.SimpleNamespace(ensemble=None)
-    for given in ("sklearn", "sklearn.ensemble"):
-        monkeypatch.setitem(sys.modules, given, there)
+    for package in ("sklearn", "sklearn.ensemble"):
+        monkeypatch.setitem(sys.modules, package, there)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MorelloError, match=f"{name} cannot be imported"):
         train([_sample()], Settings())
 
 
 def test_programs_of_one_class_and_cost_are_one() -> None:
-    found = morello.candidates("matmul:6x8x32:f32", 4, target=AVX2)
+    candidates = morello.candidates("matmul:6x8x32:f32", 4, target=AVX2)
     distinct = Distinct()
-    assert all(distinct.is_new(one.impl, one.features) for one in found)
-    assert not any(distinct.is_new(one.impl, one.features) for one in found)
-    first = found[0]
+    assert all(distinct.is_new(one.impl, one.features) for one in candidates)
+    assert not any(distinct.is_new(one.impl, one.features) for one in candidates)
+    first = candidates[0]
     for factor, is_new in ((1.004, False), (1.02, True), (0.98, True)):
         other = dataclasses.replace(first.impl, cost=int(factor * first.impl.cost))
         assert distinct.is_new(other, first.features) is is_new
@@ -247,9 +247,10 @@ def test_programs_of_the_specs_that_are_predicted_are_not_learned(
         return Nothing()
 
     monkeypatch.setattr("benchmarks.training.judge.train", trained)
-    found = cross_validated(samples, Settings(), 3)
+    predicted = cross_validated(samples, Settings(), 3)
     assert all(
-        (one == sample.times).all() for one, sample in zip(found, samples, strict=True)
+        (one == sample.times).all()
+        for one, sample in zip(predicted, samples, strict=True)
     )
     assert sorted(map(len, seen)) == [2, 2, 2]
 

@@ -174,18 +174,18 @@ def test_a_file_that_the_package_writes(tmp_path: Path) -> None:
     assert model.metadata["whether"] is True
     assert model.type_of("Q4_1") == "q4_1"
     for name, array in plain.items():
-        found = model[name]
-        assert isinstance(found, np.ndarray)
-        assert found.dtype == array.dtype
-        assert np.array_equal(found, array)
+        tensor = model[name]
+        assert isinstance(tensor, np.ndarray)
+        assert tensor.dtype == array.dtype
+        assert np.array_equal(tensor, array)
     for name, (kind, raw) in quantized.items():
         wanted = gguf.quants.dequantize(raw, kind)
-        found = model[name]
-        if isinstance(found, ScaledWeights):
-            assert np.array_equal(found.values().swapaxes(1, 2), wanted)
+        tensor = model[name]
+        if isinstance(tensor, ScaledWeights):
+            assert np.array_equal(tensor.values().swapaxes(1, 2), wanted)
         else:
-            assert found.dtype == ml_dtypes.bfloat16
-            assert np.array_equal(found.astype(np.float32), wanted)
+            assert tensor.dtype == ml_dtypes.bfloat16
+            assert np.array_equal(tensor.astype(np.float32), wanted)
 
 
 GOOD = image(

@@ -21,9 +21,9 @@ PROMPT = (3, 141, 59)
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with random weights of q4_0."""
-    found = tmp_path_factory.mktemp("llama") / "model.gguf"
+    model_file = tmp_path_factory.mktemp("llama") / "model.gguf"
     rng, kind = np.random.default_rng(0), gguf.GGMLQuantizationType.Q4_0
-    file = gguf.GGUFWriter(str(found), "llama")
+    file = gguf.GGUFWriter(str(model_file), "llama")
     file.add_block_count(LAYERS)
     file.add_embedding_length(WIDTH)
     file.add_head_count(HEADS)
@@ -57,7 +57,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file.write_kv_data_to_file()
     file.write_tensors_to_file()
     file.close()
-    return found
+    return model_file
 
 
 class Reference:
@@ -73,14 +73,14 @@ class Reference:
         if self.activations == "s8":
             scales, numbers = in_bytes(x.astype(np.float32), weights.group)
             x = np.repeat(scales.astype(np.float64), weights.group, axis=1) * numbers
-        found: Array = x @ weights.values().astype(np.float64)
-        return found
+        result: Array = x @ weights.values().astype(np.float64)
+        return result
 
     def norm(self, x: Array, name: str) -> Array:
         """Rows over the root of their mean square, times weights."""
         scale = np.sqrt((x * x).mean(axis=1, keepdims=True) + EPSILON)
-        found: Array = x / scale * np.asarray(self.file[f"{name}.weight"])
-        return found
+        result: Array = x / scale * np.asarray(self.file[f"{name}.weight"])
+        return result
 
     def heads(self, x: Array, count: int, turned: bool = True) -> Array:
         """Heads before places, turned by their place as complex numbers."""
@@ -128,11 +128,11 @@ def test_scores_are_those_of_numpy(path: Path, activations: str, bound: float) -
     example = runpy.run_path(str(EXAMPLE))
     model = example["Model"](read_gguf(path), 8, activations)
     wanted = Reference(path, activations).scores(PROMPT)
-    found = np.stack([model.step(token) for token in PROMPT])
-    np.testing.assert_allclose(found, wanted, atol=bound)
+    scores = np.stack([model.step(token) for token in PROMPT])
+    np.testing.assert_allclose(scores, wanted, atol=bound)
     if activations == "s8":
         exact = Reference(path, "f32").scores(PROMPT)
-        assert np.abs(found - wanted).mean() < np.abs(exact - wanted).mean() / 4
+        assert np.abs(scores - wanted).mean() < np.abs(exact - wanted).mean() / 4
 
 
 @pytest.mark.sampled(3)

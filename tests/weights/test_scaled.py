@@ -95,9 +95,9 @@ def test_bytes_of_groups(
     numbers: list[float], scale: float, integers: list[int]
 ) -> None:
     x = np.array([[1.0] * 4 + numbers], np.float32)
-    scales, found = in_bytes(x, 4)
+    scales, stored = in_bytes(x, 4)
     np.testing.assert_array_equal(scales, np.array([[1 / 127, scale]], np.float32))
-    np.testing.assert_array_equal(found, [[127] * 4 + integers])
+    np.testing.assert_array_equal(stored, [[127] * 4 + integers])
 
 
 @pytest.mark.sampled(5)
@@ -115,12 +115,12 @@ def test_a_kernel_gives_scales_and_bytes(target: str, sizes: tuple[int, int]) ->
         numbers = np.where(scales > 0, np.rint(x / scales), 0).astype(np.int8)
     kernel = morello.compile(bytes_spec(*sizes), threads=1, target=target)
     for side in ("end", "start"):
-        given = guarded_array(x, side)
+        guarded = guarded_array(x, side)
         out = [
             guarded_array(np.zeros(sizes[0], np.float32), side),
             guarded_array(np.full(sizes, 99, np.int8), side),
         ]
-        kernel(given, *out)
+        kernel(guarded, *out)
         for array in out:
             check_canaries(array)
         np.testing.assert_array_equal(out[0], scales[:, 0])

@@ -87,7 +87,7 @@ def _asked_forms(
     source_form = Form(source.dtype, source.layout)
     asking = kernels_for(type(key.kind), kernels)
     asked = {form: None for k in asking for form in k.forms(key, operand)}
-    counts = key.kind.flushes or summed_whole(key.kind, key.dtypes)
+    counts = key.kind.flushing or summed_whole(key.kind, key.dtypes)
     dtypes = key.dtypes if counts else ()
     by_products = _asked_by_products(key.kind, operand, source, kernels, dtypes)
     asked |= dict.fromkeys(by_products)

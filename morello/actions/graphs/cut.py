@@ -23,7 +23,7 @@ from morello.actions.base import Action, Child, Expansion, near_form
 from morello.actions.copies.move import may_enter_registers
 from morello.actions.graphs.parts import (
     PartKey,
-    given_forms,
+    operand_forms,
     part_key,
     with_plain_operands,
 )
@@ -82,7 +82,7 @@ def cutting_of(
 ) -> Cutting | None:
     """The cut of a key, given the forms of temporaries; None where a half has no kind
     that takes them."""
-    tensors = given_forms(key) | dict(zip(halves.temporaries, forms, strict=True))
+    tensors = operand_forms(key) | dict(zip(halves.temporaries, forms, strict=True))
     producers, consumers = (
         part_key(key.kind, part, tensors, serial)
         for part in (halves.producers, halves.consumers)
@@ -311,7 +311,7 @@ def _refusal(
 @lru_cache(maxsize=65536)
 def _rounded(key: SpecKey) -> frozenset[int]:
     """The outputs that keep less than f32, which nodes that read them do not."""
-    forms = given_forms(key)
+    forms = operand_forms(key)
     number = computed_in(key.dtypes)
     return frozenset(v for v in _graph(key).modes if forms[v].dtype is not number)
 
@@ -326,7 +326,7 @@ def rounds(key: SpecKey, graph: Graph, halves: Halves) -> str:
         if any(value in graph.arguments(v) for v in rest):
             name = value_name(graph, value)
             return (
-                f"'{name}' is left in {given_forms(key)[value].dtype}, and is read "
+                f"'{name}' is left in {operand_forms(key)[value].dtype}, and is read "
                 f"after the cut; name it in 'again', too"
             )
     return ""

@@ -28,7 +28,7 @@ from morello.actions.graphs.cut import (
     named,
     rounds,
 )
-from morello.actions.graphs.parts import given_forms, with_plain_operands
+from morello.actions.graphs.parts import operand_forms, with_plain_operands
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import SpecKey, TensorSpec
@@ -137,7 +137,7 @@ def _cutting(nodes: str, key: SpecKey) -> Cutting | str:
     refusal = _refusal(key, graph, halves) or rounds(key, graph, halves)
     if refusal:
         return refusal
-    place, number = given_forms(key)[_output(graph, halves)], computed_in(key.dtypes)
+    place, number = operand_forms(key)[_output(graph, halves)], computed_in(key.dtypes)
     forms: tuple[TensorSpec, ...] = tuple(
         form_of_row(graph, value, number) if is_row(graph, halves, value) else place
         for value in halves.temporaries
@@ -161,7 +161,7 @@ def _refusal(key: SpecKey, graph: Graph, halves: Halves) -> str:
     name, temporary = (value_name(graph, v) for v in (output, large[0]))
     if graph.axes(output) != graph.axes(large[0]):
         return f"'{name}' has not the dimensions of '{temporary}', in their order"
-    form = given_forms(key)[output]
+    form = operand_forms(key)[output]
     whole = large[0] in summed_whole(key.kind, key.dtypes)
     if whole or form.dtype is not computed_in(key.dtypes):
         return f"'{name}' is {form.dtype}: it cannot hold '{temporary}'"

@@ -24,7 +24,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion, near_form
 from morello.actions.copies.move import Move
 from morello.actions.graphs.cut import Cut
-from morello.actions.graphs.parts import PartKey, given_forms, part_key
+from morello.actions.graphs.parts import PartKey, operand_forms, part_key
 from morello.machine import Target
 from morello.spec import Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
@@ -137,7 +137,7 @@ def _settling(name: str, key: SpecKey) -> Settling | str:
 
 
 def _keys(maximum: int, settled: Settled, key: SpecKey) -> Settling | str:
-    tensors = given_forms(key)
+    tensors = operand_forms(key)
     maximum_form = tensors[maximum]
     row = near_form(Dtype.F32, Layout.row_major(maximum_form.rank))
     tensors[OLD] = dataclasses.replace(row, level=maximum_form.level.backing)

@@ -49,7 +49,7 @@ def part_key(
         serial: whether parallel loops are forbidden.
     """
     forms = tuple(map(tensors.get, part.values))
-    return _part_key(part, forms, serial, kind.flushes)
+    return _part_key(part, forms, serial, kind.flushing)
 
 
 @lru_cache(maxsize=65536)
@@ -116,6 +116,6 @@ def with_plain_operands(key: SpecKey, but: int = -1) -> SpecKey:
     return dataclasses.replace(key, tensors=tensors)
 
 
-def given_forms(key: SpecKey) -> dict[int, TensorSpec]:
+def operand_forms(key: SpecKey) -> dict[int, TensorSpec]:
     """The forms of the operands of a graph, by their values."""
     return dict(zip(key.kind.values, key.tensors, strict=True))

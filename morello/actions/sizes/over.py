@@ -111,7 +111,8 @@ def rewrite_over(
     if not holds.all():
         _refuse(action, spec, target, holds)
     holes = tuple(
-        _passed(action, child, spec, frame) or _hole(action, child, spec, grid)
+        _child_of_same_sizes(action, child, spec, frame)
+        or _child_of_other_sizes(action, child, spec, grid)
         for child in expansion.children
         if np.any(child.exists)
     )
@@ -151,7 +152,9 @@ def _refuse(action: Rewriting, spec: Spec, target: Target, holds: Array) -> NoRe
     )
 
 
-def _passed(action: Rewriting, child: Any, spec: Spec, frame: Frame) -> Left | None:
+def _child_of_same_sizes(
+    action: Rewriting, child: Any, spec: Spec, frame: Frame
+) -> Left | None:
     """A hole that every call has, of whose dimensions each is as long as one of the
     rewritten Spec, or settled; None of another.
 
@@ -181,10 +184,10 @@ def _passed(action: Rewriting, child: Any, spec: Spec, frame: Frame) -> Left | N
         for axis, dims in varying.items()
     }
     exists = np.ones(math.prod(map(len, spec.every_size)), bool)
-    return _left(action, child, tuple(greatest), ranges, exists)
+    return _child(action, child, tuple(greatest), ranges, exists)
 
 
-def _left(
+def _child(
     action: Rewriting,
     child: Any,
     greatest: tuple[int, ...],
@@ -202,15 +205,17 @@ def _left(
     key, limits = child.frame.key, child.frame.limits
     free = Limits(limits.memories, tuple(int(np.min(one)) for one in limits.free))
     follows = sorted(ranges, key=lambda axis: ranges[axis].dims)
-    own_ranges = tuple(ranges[axis] for axis in follows)
-    left = Spec(key.kind, greatest, key.tensors, free, key.serial, ranges=own_ranges)
+    child_ranges = tuple(ranges[axis] for axis in follows)
+    left = Spec(key.kind, greatest, key.tensors, free, key.serial, ranges=child_ranges)
     reason = why_settled(left)
     if reason:
         raise SizesError(f"{action} leaves {left}: {reason}", ~exists)
     return Left(child.role, left, int(_last(child.times)), tuple(follows))
 
 
-def _hole(action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]) -> Left:
+def _child_of_other_sizes(
+    action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]
+) -> Left:
     """The Spec of a hole.
 
     Args:
@@ -239,7 +244,7 @@ def _hole(action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]) -> L
         is_rest = child.role == "remainder" and _is_along(action, spec, axis)
         is_open = spec.ranges[axis].is_open and not is_rest and child.role != "low"
         ranges[axis] = dataclasses.replace(one, is_open=is_open)
-    return _left(action, child, tuple(greatest), ranges, exists)
+    return _child(action, child, tuple(greatest), ranges, exists)
 
 
 def _places(action: Rewriting, exists: Array, grid: tuple[int, ...]) -> list[Array]:

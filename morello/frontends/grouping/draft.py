@@ -30,11 +30,11 @@ class Draft:
         self.tensors = tensors
         self.nodes = nodes
         self.dims = Dims()
-        self.own: dict[int, dict[int, int]] = {}
+        self.group_dims: dict[int, dict[int, int]] = {}
         """The dimensions of each node as dimensions of the group."""
         for tensor in nodes:
             extents = enumerate(self.tensors.node(tensor).extents)
-            self.own[tensor] = {i: self.dims.new(n) for i, n in extents if n > 1}
+            self.group_dims[tensor] = {i: self.dims.new(n) for i, n in extents if n > 1}
         for tensor in nodes:
             for access in self.tensors.node(tensor).reads:
                 self._unify(tensor, access)
@@ -43,11 +43,11 @@ class Draft:
 
     def renamed(self, tensor: int, axes: tuple[IndexMap, ...]) -> tuple[IndexMap, ...]:
         """Axes of a node's own dimensions, by those of the group."""
-        return renamed(axes, self.own[tensor])
+        return renamed(axes, self.group_dims[tensor])
 
     def _unify(self, reader: int, access: Access) -> None:
         root = self.tensors.root(access.tensor)
-        if root not in self.own:
+        if root not in self.group_dims:
             return
         left: list[int] = []
         for axis in self.renamed(reader, access.axes):
@@ -76,7 +76,7 @@ class Draft:
     def read(self, tensor: int, access: Access) -> "int | Value":
         """The operand of a read: a node of the group, or an input."""
         root = self.tensors.root(access.tensor)
-        if root in self.own:
+        if root in self.group_dims:
             return root
         axes: list[IndexMap] = []
         root, offset, strides = self._memory(access.tensor)
@@ -106,7 +106,7 @@ class Draft:
 
     def reduced(self, tensor: int) -> tuple[int, ...]:
         """The parts of the group's dimensions along which a node reduces."""
-        dims = self.own[tensor]
+        dims = self.group_dims[tensor]
         parts = [self.dims.leaves(dims[d]) for d in self.tensors.node(tensor).reduced]
         return tuple(sorted({leaf for leaves in parts for leaf in leaves}))
 

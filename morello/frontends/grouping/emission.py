@@ -14,7 +14,7 @@ from morello.dialect.sizes import sized_view, sizes_attribute
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.frontends.grouping.group_dims import row_major
 from morello.frontends.grouping.parts import Operand, Part, PlainPart
-from morello.frontends.nodes.tensors import Given, PlainDtype, Tensors
+from morello.frontends.nodes.tensors import PlainDtype, Source, Tensors
 from morello.frontends.plain.lowering import PLAIN
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
@@ -61,7 +61,7 @@ def add_model_function(
     one function.
     """
     func = dialect("func")
-    inputs = given_tensors(tensors)
+    inputs = source_tensors(tensors)
     roots = [tensors.root(result) for result in tensors.results]
     types = [_parameter_type(tensors, i) for i in (*inputs, *tensors.results)]
     if tensors.size is not None:
@@ -307,13 +307,13 @@ def _make_callable(function: ir.Operation) -> None:
         function.attributes["llvm.linkage"] = internal
 
 
-def given_tensors(tensors: Tensors) -> list[int]:
+def source_tensors(tensors: Tensors) -> list[int]:
     """The arguments in order, then the constants."""
-    numbers = [i for i, t in enumerate(tensors.all) if isinstance(t, Given)]
+    numbers = [i for i, t in enumerate(tensors.all) if isinstance(t, Source)]
 
     def place(tensor: int) -> tuple[bool, int]:
         source = tensors.all[tensor]
-        assert isinstance(source, Given)
+        assert isinstance(source, Source)
         return source.argument < 0, source.argument
 
     return sorted(numbers, key=place)

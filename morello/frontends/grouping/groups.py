@@ -22,7 +22,7 @@ from morello.frontends.grouping.parts import (
     part_of_nodes,
 )
 from morello.frontends.nodes.convolution import Convolution
-from morello.frontends.nodes.tensors import Given, Joined, Node, Plain, Tensors
+from morello.frontends.nodes.tensors import Joined, Node, Plain, Source, Tensors
 from morello.frontends.refusals import ModelError, Refusal
 from morello.spec.graphs.graph import MAP
 
@@ -264,7 +264,7 @@ class Grouping:
         product, every = self.nodes[node], self.tensors.all
         roots = map(self.tensors.root, product.tensors)
         matrix = every[min(roots, key=lambda root: math.prod(every[root].shape))]
-        is_constant = isinstance(matrix, Given) and matrix.argument < 0
+        is_constant = isinstance(matrix, Source) and matrix.argument < 0
         return is_constant and is_short(self.tensors, product)
 
     def _depends(self, node: int, on: int) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from morello.frontends.grouping.group_dims import row_major
 from morello.frontends.grouping.groups import is_product
 from morello.frontends.grouping.parts import Operand, Part, Step
-from morello.frontends.nodes.tensors import Array, Given, Node, Tensors
+from morello.frontends.nodes.tensors import Array, Node, Source, Tensors
 from morello.spec import Layout, Spec
 
 _LEAST = 1024
@@ -25,7 +25,7 @@ class Packed:
 
     name: str
     """The name of the array that the native function takes."""
-    source: Given
+    source: Source
     shape: tuple[int, ...]
     """In the order of the Spec."""
     layout: Layout
@@ -65,7 +65,7 @@ def opened(
     for index, operand in enumerate(part.operands):
         source = tensors.all[operand.tensor]
         if (
-            isinstance(source, Given)
+            isinstance(source, Source)
             and (
                 source.argument < 0 or (weights and source.argument in tensors.weights)
             )
@@ -109,7 +109,7 @@ def packed(
             continue
         old = part.operands[index]
         source = tensors.all[old.tensor]
-        assert isinstance(source, Given)
+        assert isinstance(source, Source)
         shape = spec.physical_shape(index)
         key = old.tensor, layout, spec.shape(index), spec.tensors[index].layout
         if key not in copies:
@@ -117,7 +117,7 @@ def packed(
             name = f"packed{len(tensors.all)}" if is_argument else source.name
             panel = Packed(name, source, spec.shape(index), layout, spec, index)
             array = None if source.array is None else panel.run(source.array)
-            new = Given(name, shape, source.dtype, -1, array)
+            new = Source(name, shape, source.dtype, -1, array)
             if is_argument:
                 copies[key] = tensors.add(new)
             else:

@@ -10,10 +10,10 @@ from morello.frontends.grouping.draft import Draft, Value
 from morello.frontends.grouping.group_dims import UnfitError, row_major
 from morello.frontends.nodes.convolution import Convolution
 from morello.frontends.nodes.tensors import (
-    Given,
     Joined,
     Node,
     PlainCode,
+    Source,
     Tensors,
     View,
 )
@@ -172,7 +172,7 @@ def whole_part(tensors: Tensors) -> Part | None:
     """All nodes as one graph, as they are; None where that is none, or takes too long
     to search."""
     every = enumerate(tensors.all)
-    computed = {i: t for i, t in every if not isinstance(t, Given | View)}
+    computed = {i: t for i, t in every if not isinstance(t, Source | View)}
     if not all(isinstance(t, Node) for t in computed.values()):
         return None
     outputs = tuple(sorted(tensors.root(result) for result in tensors.results))

@@ -9,7 +9,7 @@ from morello.compiler.driver import Driver
 from morello.frontends.grouping.groups import Grouping
 from morello.frontends.grouping.partition import Prices
 from morello.frontends.nodes.prepared import known_beforehand, prepared
-from morello.frontends.nodes.tensors import Given, Node, Tensors
+from morello.frontends.nodes.tensors import Node, Source, Tensors
 from morello.frontends.nodes.winograd import POINTS, Tiling, by_winograd
 
 
@@ -93,10 +93,10 @@ def _program(
         weights: the arguments that change seldom.
         is_constant: whether those are constants in place of arguments.
     """
-    arguments: list[Given] = []
+    arguments: list[Source] = []
     for number, shape in enumerate(shapes):
         argument = -1 if is_constant and number in weights else number
-        arguments.append(Given(f"x{number}", shape, node.dtype, argument))
+        arguments.append(Source(f"x{number}", shape, node.dtype, argument))
     names = [one.name for one in arguments]
     return Tensors("priced", [*arguments, node], [2], names, weights=weights)
 

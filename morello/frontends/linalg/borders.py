@@ -6,7 +6,7 @@ from morello.frontends.linalg.imported_values import ImportedValues
 from morello.frontends.linalg.signature import unique_name
 from morello.frontends.linalg.types import array_type, has_no_elements, shape_of
 from morello.frontends.linalg.values import Read, Same
-from morello.frontends.nodes.tensors import Given, Joined, own_axes
+from morello.frontends.nodes.tensors import Joined, Source, identity_axes
 from morello.frontends.plain.fallback import Fallback
 from morello.frontends.plain.outlining import element_of
 from morello.frontends.refusals import OpError
@@ -29,7 +29,7 @@ def add_argument(
         element = element_of(argument.type)
         if element is not None:
             shape = shape_of(argument)
-            tensors.add(Given(name, shape, declared.element(element), number))
+            tensors.add(Source(name, shape, declared.element(element), number))
             importer.known[argument] = Same(0, shape)
             return
     try:
@@ -38,14 +38,14 @@ def add_argument(
         element = fallback.element(argument.type)
         if element is not None:
             element = declared.element(element)
-            source = Given(name, shape_of(argument), element, number)
+            source = Source(name, shape_of(argument), element, number)
             fallback.define(argument, tensors.add(source), element)
             return
         importer.known[argument] = None
         if next(iter(argument.uses), None) is not None or number == 0:
             importer.refuse(importer.function, error)
         return
-    importer.define(argument, tensors.add(Given(name, shape, dtype, number)))
+    importer.define(argument, tensors.add(Source(name, shape, dtype, number)))
 
 
 def add_results(importer: ImportedValues, fallback: Fallback, op: ir.Operation) -> None:
@@ -87,8 +87,10 @@ def _own_tensor(
     tensors = importer.tensors
     root = tensors.root(tensor)
     is_taken = root in {tensors.root(result) for result in tensors.results}
-    is_given = isinstance(tensors.all[root], Given)
-    if not is_given and not is_taken and tensors.dtype(root) is dtype:
+    is_source = isinstance(tensors.all[root], Source)
+    if not is_source and not is_taken and tensors.dtype(root) is dtype:
         return tensor
-    copied = importer.copy(Read(tensor, own_axes(shape), shape), importer.place(op))
+    copied = importer.copy(
+        Read(tensor, identity_axes(shape), shape), importer.place(op)
+    )
     return tensors.add(dataclasses.replace(copied, dtype=dtype))

@@ -40,7 +40,7 @@ from morello.frontends.linalg.types import (
 from morello.frontends.linalg.values import Foreign, Known, Read, Same
 from morello.frontends.nodes.byte_casts import byte_of
 from morello.frontends.nodes.simplify import simplified
-from morello.frontends.nodes.tensors import Access, Node, own_axes
+from morello.frontends.nodes.tensors import Access, Node, identity_axes
 from morello.frontends.reasons import ELSEWHERE
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
@@ -370,7 +370,7 @@ class GenericOp(OperandReads):
         if is_neutral and not dtype.computes_in:
             return self._node(reduction, term, axes, dtype)
         partial = self._node(reduction, term, axes, Dtype.F32)
-        plain = own_axes(partial.shape)
+        plain = identity_axes(partial.shape)
         reads = [Access(partial.tensor, partial.axes)]
         merged: Expression = COPY
         if not is_neutral:

@@ -23,13 +23,13 @@ from morello.frontends.linalg.values import (
 )
 from morello.frontends.nodes.tensors import (
     Access,
-    Given,
     Node,
     Plain,
+    Source,
     Tensors,
     View,
     copying,
-    own_axes,
+    identity_axes,
     substituted,
 )
 from morello.frontends.reasons import ELSEWHERE
@@ -99,7 +99,7 @@ class ImportedValues:
     def define(self, value: ir.Value, tensor: int) -> None:
         """Note that an MLIR value is a tensor, unchanged."""
         shape = self.tensors.all[tensor].shape
-        self.known[value] = Read(tensor, own_axes(shape), shape)
+        self.known[value] = Read(tensor, identity_axes(shape), shape)
 
     def get(self, value: ir.Value) -> Read | Same:
         """The tensor that a value reads, or its number if all its elements are equal.
@@ -166,10 +166,10 @@ class ImportedValues:
             and element.is_read_as(dtype)
         )
         if element is not dtype and not is_wider:
-            is_other = isinstance(tensor, Given) and element.numpy != dtype.numpy
+            is_other = isinstance(tensor, Source) and element.numpy != dtype.numpy
             if isinstance(element, Dtype) or is_other or element.mlir != dtype.mlir:
                 raise OpError(f"it reads {element.mlir} as {dtype}", ELSEWHERE)
-            assert isinstance(tensor, Given | Plain)
+            assert isinstance(tensor, Source | Plain)
             self.tensors.all[root] = dataclasses.replace(tensor, dtype=dtype)
         return read
 
@@ -178,7 +178,7 @@ class ImportedValues:
         that graphs read as a dtype; any other read as it is."""
         root = self.tensors.root(read.tensor)
         source, shape = self.tensors.all[root], self.tensors.all[read.tensor].shape
-        if not isinstance(source, Given) or source.dtype is not Dtype.F32:
+        if not isinstance(source, Source) or source.dtype is not Dtype.F32:
             return read
         array = source.array
         if array is None or not np.array_equal(array, np.trunc(array)):
@@ -201,30 +201,30 @@ class ImportedValues:
     ) -> int:
         """A constant, each array once."""
         for i, tensor in enumerate(self.tensors.all):
-            if isinstance(tensor, Given) and tensor.name == name:
+            if isinstance(tensor, Source) and tensor.name == name:
                 return i
-        return self.tensors.add(Given(name, array.shape, dtype, -1, array))
+        return self.tensors.add(Source(name, array.shape, dtype, -1, array))
 
     def table(self, array: np.ndarray[Any, Any]) -> int:
         """A constant of f32 that the program computes, each once."""
         for i, tensor in enumerate(self.tensors.all):
             if (
-                isinstance(tensor, Given)
+                isinstance(tensor, Source)
                 and tensor.array is not None
                 and tensor.dtype is Dtype.F32
                 and tensor.array.shape == array.shape
                 and np.array_equal(tensor.array, array)
             ):
                 return i
-        count = sum(isinstance(t, Given) for t in self.tensors.all)
+        count = sum(isinstance(t, Source) for t in self.tensors.all)
         return self.tensors.add(
-            Given(f"table{count}", array.shape, Dtype.F32, -1, array)
+            Source(f"table{count}", array.shape, Dtype.F32, -1, array)
         )
 
     def materialized(self, read: Read, place: str) -> int:
         """The tensor whose elements, in order, are those of a read."""
         tensor_shape = self.tensors.all[read.tensor].shape
-        if read.axes == own_axes(read.shape) and tensor_shape == read.shape:
+        if read.axes == identity_axes(read.shape) and tensor_shape == read.shape:
             return read.tensor
         if is_plain(read) and math.prod(read.shape) == math.prod(tensor_shape):
             return self.tensors.add(View(read.tensor, read.shape))

@@ -37,12 +37,12 @@ from morello.frontends.linalg.values import (
 )
 from morello.frontends.nodes.reshapes import axis_groups
 from morello.frontends.nodes.tensors import (
-    Given,
     Joined,
     Node,
+    Source,
     Tensors,
     View,
-    own_axes,
+    identity_axes,
     substituted,
 )
 from morello.frontends.plain.fallback import SUMS_OF_ROWS, Fallback
@@ -190,9 +190,9 @@ class Importer(ImportedValues):
             if is_whole and (np.abs(array) >= MOST).any():
                 self.fallback.define_constant(result)  # f32 may lack the number
                 return
-            count = sum(isinstance(t, Given) for t in self.tensors.all)
+            count = sum(isinstance(t, Source) for t in self.tensors.all)
             dtype = dtype_of(result.type)
-            constant = Given(f"constant{count}", shape, dtype, -1, array)
+            constant = Source(f"constant{count}", shape, dtype, -1, array)
             self.define(result, self.tensors.add(constant))
 
     def _empty(self, op: ir.Operation) -> None:
@@ -217,7 +217,7 @@ class Importer(ImportedValues):
         if split is None:
             whole = self.materialized(source, self.place(op))
             view = self.tensors.add(View(whole, shape))
-            split = Read(view, own_axes(shape), shape)
+            split = Read(view, identity_axes(shape), shape)
         self.move(result, operand, split)
 
     def _split(self, source: Read, shape: tuple[int, ...]) -> Read | None:
@@ -363,7 +363,7 @@ class Importer(ImportedValues):
         if isinstance(source, Same):
             return Same(source.number, shape)
         view = self.tensors.add(View(self.materialized(source, place), shape))
-        return Read(view, own_axes(shape), shape)
+        return Read(view, identity_axes(shape), shape)
 
     def _join(
         self,

@@ -16,7 +16,7 @@ from morello.frontends.grouping.group_dims import UnfitError
 from morello.frontends.grouping.parts import part_of_nodes
 from morello.frontends.linalg.bodies import number_of, width_of
 from morello.frontends.linalg.types import numpy_type
-from morello.frontends.nodes.tensors import Array, Given, Node, Tensors, View
+from morello.frontends.nodes.tensors import Array, Node, Source, Tensors, View
 from morello.mlir import ir
 from morello.spec.functions import ROWS
 
@@ -210,7 +210,7 @@ def constant_of(tensors: Tensors, number: int) -> Array | None:
     if math.prod(tensor.shape) > MOST:
         return None
     match tensor:
-        case Given():
+        case Source():
             return tensor.array
         case View(tensor=viewed):
             whole = constant_of(tensors, viewed)

@@ -20,7 +20,7 @@ from morello.frontends.nodes.tensors import (
     Node,
     Tensors,
     View,
-    own_axes,
+    identity_axes,
     window_of,
 )
 from morello.spec.elements.dtypes import Dtype
@@ -114,7 +114,7 @@ def _collapsed(
         shape[axis - 1] *= size
         whole = importer.materialized(source, place)
         view = importer.tensors.add(View(whole, tuple(shape)))
-        collapsed = Read(view, own_axes(tuple(shape)), tuple(shape))
+        collapsed = Read(view, identity_axes(tuple(shape)), tuple(shape))
         rows = [*rows[: axis - 1], before * size + here, *rows[axis + 1 :]]
         return _collapsed(importer, collapsed, rows, place)
     return source, rows
@@ -146,7 +146,7 @@ def _picked(
     def pieces() -> Iterator[tuple[Node, tuple[int, ...], tuple[int, ...]]]:
         for start, length in runs:
             picked_shape = (*shape[:axis], length, *shape[axis + 1 :])
-            inner = list(own_axes(picked_shape))
+            inner = list(identity_axes(picked_shape))
             first = int(row[start])
             step = int(row[start + 1]) - first if length > 1 else 0
             inner[axis] = window_of({axis: step}, -first, picked_shape, size)
@@ -155,7 +155,7 @@ def _picked(
             yield importer.copy(read, place), starts, (1,) * len(shape)
 
     joined = importer.tensors.join(Joined(shape, dtype), pieces())
-    return Read(joined, own_axes(shape), shape)
+    return Read(joined, identity_axes(shape), shape)
 
 
 def _repeated(
@@ -171,7 +171,7 @@ def _repeated(
     count = source.shape[axis] * times
     shape = (*source.shape[:axis], count, *source.shape[axis + 1 :])
     view = importer.tensors.add(View(whole, shape))
-    return Read(view, own_axes(shape), shape)
+    return Read(view, identity_axes(shape), shape)
 
 
 def _runs(row: Array) -> list[tuple[int, int]]:

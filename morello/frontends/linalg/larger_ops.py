@@ -1,4 +1,4 @@
-"""Ops that become smaller ones before anything else reads them: `made_smaller`.
+"""Ops that become smaller ones before anything else reads them: `decompose_larger_ops`.
 
 `linalg.softmax` is decomposed as upstream does it; `stablehlo.reduce_precision` to the
 bits of bf16 is a cast and a cast back. `tensor.pad` by negative amounts cuts off before
@@ -26,7 +26,7 @@ module attributes {transform.with_named_sequence} {
 _PRECISION = "stablehlo.reduce_precision"
 
 
-def made_smaller(module: ir.Operation) -> None:
+def decompose_larger_ops(module: ir.Operation) -> None:
     """Write these ops as smaller ones, in place."""
     for op in all_ops(module, _PRECISION):
         _cast_and_back(op)

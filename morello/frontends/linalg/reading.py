@@ -12,7 +12,7 @@ import threading
 from typing import Any
 
 from morello.errors import CompileError
-from morello.frontends.linalg.larger_ops import made_smaller
+from morello.frontends.linalg.larger_ops import decompose_larger_ops
 from morello.frontends.linalg.signature import Signature, make_signless, signatures
 from morello.frontends.linalg.types import dynamic
 from morello.frontends.linalg.unrolling import WRITTEN_OUT, unroll, why_not
@@ -26,8 +26,8 @@ from morello.frontends.refusals import (
 )
 from morello.frontends.settling import settle
 from morello.frontends.stablehlo import repeated, with_loops, with_loops_of_torch
+from morello.frontends.stablehlo.chlo_functions import write_as_math
 from morello.frontends.stablehlo.concatenation import keep_concatenation
-from morello.frontends.stablehlo.kept_functions import keep_functions
 from morello.frontends.stablehlo.quantized import PLAIN, quantized
 from morello.frontends.stablehlo.saturating_casts import saturate_casts
 from morello.frontends.stablehlo.unsigned_products import widen_unsigned
@@ -160,12 +160,12 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
     names = _dialects_of(module)
     if names & {"scf", "stablehlo"}:
         _unroll(module, source)
-    made_smaller(module)
+    decompose_larger_ops(module)
     if names & {*_DIALECTS}:
         _run(_INLINED, module, source)  # so that refusals tell who calls
         widen_unsigned(module)
         keep_concatenation(module)
-        keep_functions(module)
+        write_as_math(module)
         _run(_FROM_CHLO, module, source)
         saturate_casts(module)
         with_loops(module)

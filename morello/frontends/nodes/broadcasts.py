@@ -8,7 +8,7 @@ source, which lacks some of them.
 import numpy as np
 
 from morello.frontends.nodes.rewriting import Rewriter, live
-from morello.frontends.nodes.tensors import Access, Given, Node, Tensors, substituted
+from morello.frontends.nodes.tensors import Access, Node, Source, Tensors, substituted
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, dims_of
@@ -70,7 +70,7 @@ def _is_zero(tensors: Tensors, tensor: int) -> bool:
     """Whether a tensor is -0, which changes nothing that it is added to."""
     source = tensors.all[tensor]
     return (
-        isinstance(source, Given)
+        isinstance(source, Source)
         and source.array is not None
         and bool(np.all(source.array == 0) and np.all(np.signbit(source.array)))
     )

@@ -21,12 +21,12 @@ from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import (
     Access,
     Array,
-    Given,
     Joined,
     Node,
+    Source,
     Tensors,
     copying,
-    own_axes,
+    identity_axes,
     through,
     window_of,
 )
@@ -90,7 +90,7 @@ class _InBytes(Rewriter):
     def _are_multiplied(self, factors: Sequence[_Factor]) -> bool:
         """Whether bytes are not all constants, and images have filters around 0."""
         constants = [self.new.all[self.new.root(f.integers.tensor)] for f in factors]
-        if all(isinstance(g, Given) and g.argument < 0 for g in constants):
+        if all(isinstance(g, Source) and g.argument < 0 for g in constants):
             return False
         return not any(
             (other.zero and not _is_plain(factor.integers))
@@ -166,7 +166,7 @@ class _InBytes(Rewriter):
     def _number(self, access: Access) -> float | None:
         """The number that all elements of a constant are."""
         constant = self.new.all[self.new.root(access.tensor)]
-        if not isinstance(constant, Given) or constant.array is None:
+        if not isinstance(constant, Source) or constant.array is None:
             return None
         array = constant.array
         return float(array.flat[0]) if (array == array.flat[0]).all() else None
@@ -177,7 +177,7 @@ class _InBytes(Rewriter):
         if self.new.element(tensor) in BYTES:
             return tensor, 0
         constant = self.new.all[tensor]
-        if not isinstance(constant, Given) or constant.array is None:
+        if not isinstance(constant, Source) or constant.array is None:
             return None
         if constant.dtype is not Dtype.F32:
             return None
@@ -188,7 +188,7 @@ class _InBytes(Rewriter):
         as those with one; None of others."""
         roots = [self.new.root(read.tensor) for read in factor.reads]
         constant = self.new.all[roots[0]] if len(roots) == 1 else None
-        if not isinstance(constant, Given) or constant.array is None:
+        if not isinstance(constant, Source) or constant.array is None:
             return None
         number = self.new.root(tensor)
         known = {roots[0]: np.ascontiguousarray(constant.array).reshape(-1)}
@@ -213,7 +213,7 @@ class _InBytes(Rewriter):
             if least + zero < dtype.lowest or largest + zero > dtype.highest:
                 return None
         stored = (array + zero).astype(dtype.numpy)
-        constant = Given(f"{name}_{dtype}", array.shape, dtype, -1, stored)
+        constant = Source(f"{name}_{dtype}", array.shape, dtype, -1, stored)
         return self.new.add(constant), zero
 
     def _product(self, node: Node, factors: Sequence[_Factor], terms: int) -> int:
@@ -227,7 +227,7 @@ class _InBytes(Rewriter):
         sums = self.add(
             Node.of(node.extents, node.axes, "sum", product, reads, dtype, node.place)
         )
-        node_axes = own_axes(node.shape)
+        node_axes = identity_axes(node.shape)
         place = {
             axis.dim: i for i, axis in enumerate(node.axes) if axis.dim is not None
         }
@@ -261,7 +261,7 @@ class _InBytes(Rewriter):
         self, node: Node, total: Expression, reads: Sequence[Access], dtype: Dtype
     ) -> int:
         """A map of the elements of a product."""
-        axes = own_axes(node.shape)
+        axes = identity_axes(node.shape)
         mapped = Node.of(node.shape, axes, MAP, total, tuple(reads), dtype, node.place)
         return self.add(mapped)
 
@@ -277,7 +277,7 @@ class _InBytes(Rewriter):
         sums = [terms * math.prod(sizes)]
         for factor, other in zip(factors, reversed(sizes), strict=True):
             known, axes = self.new.all[factor.integers.tensor], factor.integers.axes
-            array = known.array if isinstance(known, Given) else None
+            array = known.array if isinstance(known, Source) else None
             if array is None or not _is_plain(factor.integers):
                 continue
             magnitudes = np.abs(array.astype(np.int64)) + abs(factor.zero)
@@ -302,7 +302,7 @@ class _InBytes(Rewriter):
         key = read.tensor, starts, whole, factor.zero
         if key not in self.larger:
             dtype = self.new.dtype(read.tensor)
-            inside = Access(read.tensor, own_axes(shape))
+            inside = Access(read.tensor, identity_axes(shape))
             piece = copying(inside, shape, dtype, node.place)
             joined = Joined(whole, dtype, str(factor.zero))
             ones = (1,) * len(shape)

@@ -22,12 +22,12 @@ from morello.frontends.nodes.simplify import is_whole
 from morello.frontends.nodes.tensors import (
     Access,
     Array,
-    Given,
     Node,
     PlainDtype,
+    Source,
     Tensors,
     copying,
-    own_axes,
+    identity_axes,
     substituted,
     window_of,
 )
@@ -144,7 +144,7 @@ class _Halving(Rewriter):
         if self.new.dtype(access.tensor) is Dtype.F32:
             return access
         shape = self.new.all[access.tensor].shape
-        read = Access(access.tensor, own_axes(shape))
+        read = Access(access.tensor, identity_axes(shape))
         copy = self.add(copying(read, shape, Dtype.F32, place))
         return Access(copy, access.axes)
 
@@ -198,7 +198,7 @@ class _Halving(Rewriter):
         """An array, as a tensor."""
         name = f"{name}{len(self.new.all)}"
         stored = np.ascontiguousarray(array, dtype.numpy)
-        return self.new.add(Given(name, stored.shape, dtype, -1, stored))
+        return self.new.add(Source(name, stored.shape, dtype, -1, stored))
 
     def _halves(
         self, node: Node, numbers: Array | Access, dims: tuple[int, int]
@@ -220,7 +220,7 @@ class _Halving(Rewriter):
         high = Call("mul", (Reference(1), Constant(float(_MOST_NUMBER + 1))))
         byte = Call(Dtype.U8.rounding, (Call("add", (Reference(0), high)),))
         halves = Node.of(
-            shape, own_axes(shape), MAP, byte, tuple(reads), Dtype.U8, node.place
+            shape, identity_axes(shape), MAP, byte, tuple(reads), Dtype.U8, node.place
         )
         return self.add(halves)
 
@@ -240,7 +240,9 @@ class _Halving(Rewriter):
         tensor = self.known[part.read.tensor]
         dtype = self.new.dtype(tensor)
         reads = (Access(tensor, axes),)
-        blocks = Node.of(shape, own_axes(shape), MAP, COPY, reads, dtype, node.place)
+        blocks = Node.of(
+            shape, identity_axes(shape), MAP, COPY, reads, dtype, node.place
+        )
         return self.add(blocks)
 
 
@@ -404,7 +406,7 @@ class _Factor:
     def _elements_of(self, access: Access) -> Array | None:
         """The elements of a constant that is read as it is; None of what is none."""
         source = self.tensors.all[access.tensor]
-        if not isinstance(source, Given) or source.array is None:
+        if not isinstance(source, Source) or source.array is None:
             return None
         if not all(axis.is_plain or axis == ONE for axis in access.axes):
             return None

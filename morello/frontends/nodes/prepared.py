@@ -19,10 +19,10 @@ from morello.frontends.grouping.parts import part_of_nodes
 from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import (
     Array,
-    Given,
     Joined,
     Node,
     Plain,
+    Source,
     Tensor,
     Tensors,
     View,
@@ -36,7 +36,7 @@ def known_beforehand(tensors: Tensors) -> frozenset[int]:
     known: set[int] = set()
     for number, tensor in enumerate(tensors.all):
         match tensor:
-            case Given(argument=argument):
+            case Source(argument=argument):
                 is_known = argument < 0 or argument in tensors.weights
             case View(tensor=viewed):
                 is_known = viewed in known
@@ -86,7 +86,7 @@ class Preparation:
         nodes = [self.tensors.all[node] for node in self.nodes]
         reads = [a.tensor for n in nodes if isinstance(n, Node) for a in n.reads]
         sources = [self.tensors.all[self.tensors.root(read)] for read in reads]
-        numbers = (g.argument for g in sources if isinstance(g, Given))
+        numbers = (g.argument for g in sources if isinstance(g, Source))
         return frozenset(argument for argument in numbers if argument >= 0)
 
     def run(self, arguments: Mapping[int, Array]) -> dict[str, Array]:
@@ -97,7 +97,7 @@ class Preparation:
         """
         known: dict[int, Array] = {}
         for number, tensor in enumerate(self.tensors.all):
-            if isinstance(tensor, Given):
+            if isinstance(tensor, Source):
                 array = arguments.get(tensor.argument, tensor.array)
                 if array is not None:
                     known[number] = np.ascontiguousarray(array).reshape(-1)
@@ -132,7 +132,7 @@ class _Preparing(Rewriter):
             if isinstance(tensor, Node) and number not in self.left_out:
                 roots = [self.old.root(access.tensor) for access in tensor.reads]
                 nodes |= dict.fromkeys(root for root in roots if root in self.left_out)
-        taken = {t.name for t in self.old.all if isinstance(t, Given)}
+        taken = {t.name for t in self.old.all if isinstance(t, Source)}
         names = (f"prepared{i}" for i in itertools.count())
         return dict(zip((n for n in names if n not in taken), nodes, strict=False))
 
@@ -185,7 +185,7 @@ class _Preparing(Rewriter):
 
     def _rewritten(self, number: int, tensor: Tensor) -> int | None:
         if (
-            isinstance(tensor, Given)
+            isinstance(tensor, Source)
             and tensor.argument < 0
             and self._is_unread(number)
         ):
@@ -212,5 +212,5 @@ class _Preparing(Rewriter):
         for name, output in self.outputs.items():
             if output == number:
                 array = self.arrays.get(name)
-                return self.new.add(Given(name, tensor.shape, tensor.dtype, -1, array))
+                return self.new.add(Source(name, tensor.shape, tensor.dtype, -1, array))
         return None

@@ -8,7 +8,13 @@ of attention. So is the choice of 0 for whole rows.
 from morello.frontends.grouping.groups import is_product
 from morello.frontends.nodes.rewriting import Rewriter, expression_dims, users_of
 from morello.frontends.nodes.simplify import simplified
-from morello.frontends.nodes.tensors import Access, Node, Tensors, own_axes, through
+from morello.frontends.nodes.tensors import (
+    Access,
+    Node,
+    Tensors,
+    identity_axes,
+    through,
+)
 from morello.spec.graphs.expression import (
     Call,
     Constant,
@@ -76,8 +82,8 @@ class _Hoisting(Rewriter):
                 scales.append((function, scale, reads))
             if isinstance(rest, Reference):
                 inner = factor.reads[rest.value]
-                found_axes = through(inner.axes, dims)
-                unscaled = Access(inner.tensor, found_axes)
+                outer_axes = through(inner.axes, dims)
+                unscaled = Access(inner.tensor, outer_axes)
             else:
                 plain = factor.changed(expression=rest)
                 unscaled = Access(self.add(plain.compact()), access.axes)
@@ -140,7 +146,7 @@ class _Hoisting(Rewriter):
             if axis.dim is not None
         }
         shape = node.shape
-        axes = own_axes(shape)
+        axes = identity_axes(shape)
         reads = [Access(product, axes)]
         expression: Expression = Reference(0)
         for function, scale, accesses in reversed(scales):

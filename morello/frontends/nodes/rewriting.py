@@ -9,15 +9,15 @@ import functools
 
 from morello.frontends.nodes.tensors import (
     Access,
-    Given,
     Joined,
     Node,
     Plain,
+    Source,
     Tensor,
     Tensors,
     View,
     copying,
-    own_axes,
+    identity_axes,
 )
 from morello.spec.elements.dtypes import BYTES, computed_in
 from morello.spec.graphs.expression import (
@@ -80,7 +80,7 @@ class Rewriter:
         if node.expression == COPY:
             (read,) = node.reads
             is_same = self.new.element(read.tensor) == node.dtype
-            if is_same and read.axes == own_axes(node.shape):
+            if is_same and read.axes == identity_axes(node.shape):
                 return read.tensor
         return self.add(node)
 
@@ -97,7 +97,7 @@ class Rewriter:
         computed = self.new.all[self.new.root(result)]
         place = computed.place if isinstance(computed, Node) else "the results"
         shape, dtype = self.new.all[result].shape, self.new.dtype(result)
-        read = Access(result, own_axes(shape))
+        read = Access(result, identity_axes(shape))
         return self.new.add(copying(read, shape, dtype, place))
 
     def _rewritten(self, number: int, tensor: Tensor) -> int | None:
@@ -161,7 +161,7 @@ class _Live(Rewriter):
             rest += more
 
     def _rewritten(self, number: int, tensor: Tensor) -> int | None:
-        is_needed = number in self._needed or isinstance(tensor, Given)
+        is_needed = number in self._needed or isinstance(tensor, Source)
         return super()._rewritten(number, tensor) if is_needed else None
 
 
@@ -207,7 +207,7 @@ def outlined(node: Node, expression: Expression) -> tuple[Node, Access]:
     part = node.changed(expression=expression, dtype=dtype).compact()
     reads = tuple(Access(a.tensor, renamed(a.axes, place)) for a in part.reads)
     inner = part.changed(
-        extents=shape, axes=own_axes(shape), reduction=MAP, reads=reads
+        extents=shape, axes=identity_axes(shape), reduction=MAP, reads=reads
     )
     inner = dataclasses.replace(inner, into=None, after=())
     return inner, Access(-1, plain(*dims))

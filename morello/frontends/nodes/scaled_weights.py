@@ -11,10 +11,10 @@ from morello.frontends.nodes.prepared import known_beforehand
 from morello.frontends.nodes.rewriting import Rewriter, expression_dims, users_of
 from morello.frontends.nodes.tensors import (
     Access,
-    Given,
     Node,
+    Source,
     Tensors,
-    own_axes,
+    identity_axes,
     through,
 )
 from morello.spec.elements.dtypes import Dtype
@@ -106,7 +106,7 @@ class _Scaling(Rewriter):
         weights = self.old.all[root]
         may_copy = (
             self.old.copies
-            or not isinstance(weights, Given)
+            or not isinstance(weights, Source)
             or weights.argument < 0
             or (convolution is not None and convolution.filters == place)
         )
@@ -162,7 +162,7 @@ class _Scaling(Rewriter):
         product = self.moved(before)
         weights = product.reads[factor]
         shape = self.new.all[weights.tensor].shape
-        whole = own_axes(shape)
+        whole = identity_axes(shape)
         reads = [Access(weights.tensor, whole)]
         leaves: dict[int, Expression] = {}
         for read in sorted(set(references(scale))):

@@ -288,10 +288,12 @@ class _Unspreading(OfInserted):
         inner, spread = self.old.node(convolution), self.spread[convolution]
         place = self.old.node(number).tensors.index(convolution)
         names = zip(inner.axes, node.reads[place].axes, strict=True)
-        own_dim = {axis.dim: read.dim for axis, read in names}
+        read_dims = {axis.dim: read.dim for axis, read in names}
         for one in spread.classes:
             product = self.add(self._class(self.moved(inner), spread, one))
-            part_of_dim = {own_dim[d]: part for d, part in one.items() if d in own_dim}
+            part_of_dim = {
+                read_dims[d]: part for d, part in one.items() if d in read_dims
+            }
             here = {dim: part for dim, part in part_of_dim.items() if dim is not None}
             part = self._part(node, here, place)
             reads = list(part.reads)

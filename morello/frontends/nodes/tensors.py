@@ -49,7 +49,7 @@ class PlainDtype:
 
 
 @dataclasses.dataclass(frozen=True)
-class Given:
+class Source:
     """An argument of the function, or a constant."""
 
     name: str
@@ -257,7 +257,7 @@ class Plain:
         return self.operands
 
 
-Tensor = Given | Node | View | Joined | Plain
+Tensor = Source | Node | View | Joined | Plain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -461,10 +461,10 @@ def window_of(
 
 def copying(access: Access, shape: tuple[int, ...], dtype: Dtype, place: str) -> Node:
     """A node of the elements that are read, row-major."""
-    return Node.of(shape, own_axes(shape), MAP, COPY, (access,), dtype, place)
+    return Node.of(shape, identity_axes(shape), MAP, COPY, (access,), dtype, place)
 
 
-def own_axes(shape: tuple[int, ...]) -> tuple[IndexMap, ...]:
+def identity_axes(shape: tuple[int, ...]) -> tuple[IndexMap, ...]:
     """The axes of a tensor that is read as it is."""
     return tuple(
         IndexMap.of(i) if extent > 1 else ONE for i, extent in enumerate(shape)

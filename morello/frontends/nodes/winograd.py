@@ -24,8 +24,8 @@ from morello.frontends.nodes.convolution import Convolution
 from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import (
     Access,
-    Given,
     Node,
+    Source,
     Tensors,
     copying,
     window_of,
@@ -244,7 +244,7 @@ class _Transforming(Rewriter):
     def __init__(self, old: Tensors, points: Mapping[int, int]) -> None:
         super().__init__(old)
         self.points = points
-        taken = {tensor.name for tensor in old.all if isinstance(tensor, Given)}
+        taken = {tensor.name for tensor in old.all if isinstance(tensor, Source)}
         names = (f"winograd{i}" for i in itertools.count())
         self.names = (name for name in names if name not in taken)
         self.constants: dict[Matrix | Row, int] = {}
@@ -285,7 +285,7 @@ class _Transforming(Rewriter):
         """A matrix or a vector of f32, once."""
         if numbers not in self.constants:
             array = np.array(numbers, np.float32)
-            constant = Given(next(self.names), array.shape, Dtype.F32, -1, array)
+            constant = Source(next(self.names), array.shape, Dtype.F32, -1, array)
             self.constants[numbers] = self.new.add(constant)
         return self.constants[numbers]
 

@@ -11,7 +11,7 @@ from morello.frontends.linalg.types import (
     stored_array,
 )
 from morello.frontends.linalg.values import Foreign, MissingError, Read, Same, is_plain
-from morello.frontends.nodes.tensors import Given, Plain, PlainDtype, own_axes
+from morello.frontends.nodes.tensors import Plain, PlainDtype, Source, identity_axes
 from morello.frontends.plain.outlining import (
     copying,
     element_of,
@@ -145,7 +145,7 @@ class Fallback:
         tensor = self.importer.materialized(read, place)
         if self.importer.tensors.dtype(tensor) is dtype:
             return tensor
-        row_major = Read(tensor, own_axes(read.shape), read.shape)
+        row_major = Read(tensor, identity_axes(read.shape), read.shape)
         copied = self.importer.copy(row_major, place)
         return self.importer.tensors.add(dataclasses.replace(copied, dtype=dtype))
 
@@ -162,8 +162,8 @@ class Fallback:
             attribute, value.type, self.importer.resources, element.numpy
         )
         shape = shape_of(value)
-        count = sum(isinstance(t, Given) for t in self.importer.tensors.all)
-        constant = Given(f"constant{count}", shape, element, -1, array)
+        count = sum(isinstance(t, Source) for t in self.importer.tensors.all)
+        constant = Source(f"constant{count}", shape, element, -1, array)
         tensor = self.importer.tensors.add(constant)
         self._constants[value] = tensor
         return tensor
@@ -189,7 +189,7 @@ class Fallback:
             self.importer.define(value, tensor)
         else:
             shape = self.importer.tensors.all[tensor].shape
-            read = Read(tensor, own_axes(shape), shape)
+            read = Read(tensor, identity_axes(shape), shape)
             self.importer.known[value] = Foreign(read, str(value.type))
 
     def returns(self, op: ir.Operation, value: ir.Value) -> bool:
@@ -215,7 +215,7 @@ class Fallback:
         )
         has_sign = isinstance(dtype, Dtype)
         is_other = has_sign and dtype.numpy != element.numpy
-        if root in taken or isinstance(whole, Given) or is_other:
+        if root in taken or isinstance(whole, Source) or is_other:
             place = self.importer.place(op)
             code = copying(value.type, error, place)
             shape = shape_of(value)

@@ -6,7 +6,7 @@ have two: the extreme, and the least of the places where an element is it, or is
 
 import math
 
-from morello.frontends.stablehlo.kept_functions import maker
+from morello.frontends.stablehlo.chlo_functions import maker
 from morello.mlir import all_ops, ir
 
 _BODY = (

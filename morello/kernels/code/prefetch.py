@@ -1,6 +1,6 @@
 """Software prefetch of rows that are read, or written, side by side.
 
-Rows that prefetch their own lines (`OwnRows`) go on along themselves: each prefetches
+Rows that prefetch their own lines (`AlongRows`) go on along themselves: each prefetches
 some way ahead of what is read, and at its end the first lines of the row that comes in
 its place. So few lines are on their way that they stay where they come to, and no row
 begins by waiting. `NextRows` are prefetched while the rows before them are read.
@@ -28,7 +28,7 @@ class NextRows:
 
 
 @dataclasses.dataclass(frozen=True)
-class OwnRows:
+class AlongRows:
     """Lines of the rows that are read, some way ahead."""
 
     lines: int
@@ -47,7 +47,7 @@ class OwnRows:
         return ceil_div(self.lines // rows * LINE_BYTES // itemsize, step) * step
 
 
-Prefetch = NextRows | OwnRows | None
+Prefetch = NextRows | AlongRows | None
 """Lines that a kernel prefetches: of the rows to come, or of the rows that it reads."""
 
 
@@ -57,9 +57,9 @@ def long_rows(frame: Frame, dim: int, distance: Ints) -> Condition:
 
 
 def halves_of_rows(frame: Frame, dim: int, distance: Ints, step: Ints) -> Condition:
-    """Condition that half of a row, which is how far ahead `own_rows` prefetches short
-    rows, is at least a quarter of the distance and contains a trip of ``step``
-    elements."""
+    """Condition that half of a row, which is how far ahead `parts_along_rows`
+    prefetches short rows, is at least a quarter of the distance and contains a trip of
+    ``step`` elements."""
     return _rows_of(frame, dim, np.maximum(distance // 2, 2 * step), "half")
 
 
@@ -72,7 +72,7 @@ def _rows_of(frame: Frame, dim: int, least: Ints, times: str) -> Condition:
     )
 
 
-def own_rows(
+def parts_along_rows(
     emitter: Emitter,
     step: int,
     distance: int,
@@ -85,7 +85,7 @@ def own_rows(
     Args:
         emitter: where they are written.
         step: elements of a trip.
-        distance: `OwnRows.distance` of them; of shorter rows half of a row is, if it
+        distance: `AlongRows.distance` of them; of shorter rows half of a row is, if it
             has a trip.
         following: how many rows after those that are read the next ones are; 0 if
             there are none.

@@ -8,7 +8,12 @@ import dataclasses
 from collections.abc import Sequence
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Phase
-from morello.kernels.code.prefetch import Prefetcher, long_rows, own_rows, run_parts
+from morello.kernels.code.prefetch import (
+    Prefetcher,
+    long_rows,
+    parts_along_rows,
+    run_parts,
+)
 from morello.kernels.code.vectors import parts, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import free_vectors, in_l1, is_interleaved, size_is_one
@@ -137,7 +142,9 @@ class _Row:
             self._add(row, start, step, factors)
             return ()
 
-        places = own_rows(emitter, step, self.distance * step, following, whole, part)
+        places = parts_along_rows(
+            emitter, step, self.distance * step, following, whole, part
+        )
         run_parts(emitter, step, places, (), body)
         if n > whole:
             self._add(row, whole, n - whole, factors)

@@ -157,8 +157,8 @@ class GemmRows(GemmSweep):
         rest = n % width
         again = ~self._holds_mask(m, rest) & (rest % lanes != 0) & (rest > lanes)
         often = again * k
-        found = 2 * (2 + np.log2(2 * width // lanes).astype(int))
-        return OpCounts.of({"scalar": found, "load": m * often}, kernels=0)
+        scalars = 2 * (2 + np.log2(2 * width // lanes).astype(int))
+        return OpCounts.of({"scalar": scalars, "load": m * often}, kernels=0)
 
     def _holds_mask(self, m: Ints, columns: Ints) -> Any:
         """Whether a mask has a register beside the sums of some columns."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import OpCounts
-from morello.kernels.code.prefetch import NextRows, OwnRows, Prefetch, halves_of_rows
+from morello.kernels.code.prefetch import AlongRows, NextRows, Prefetch, halves_of_rows
 from morello.kernels.code.vectors import vectors_of
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.gemv.columns import Columns, prefetched_from, room_to_prefetch
@@ -182,21 +182,21 @@ class GemvAxpy(Kernel):
         match self.prefetch:
             case NextRows():
                 return room_to_prefetch(frame, rows)
-            case OwnRows() as own_rows:
+            case AlongRows() as ahead:
                 step = self.element.step
-                distance = own_rows.distance(rows, rhs.dtype.itemsize, step)
+                distance = ahead.distance(rows, rhs.dtype.itemsize, step)
                 return (halves_of_rows(frame, _N, distance, step),)
         return ()
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """The counts of its element row."""
-        ahead = isinstance(self.prefetch, OwnRows) and self.prefetch.to_l1
+        ahead = isinstance(self.prefetch, AlongRows) and self.prefetch.to_l1
         return self.element.counts(frame, self.streams, ahead)
 
     def code(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> Columns:
         """Writer of the code that computes columns of out."""
-        own_rows = self.prefetch if isinstance(self.prefetch, OwnRows) else None
-        return Columns(emitter, spec, operands, self.element, self.streams, own_rows)
+        along_rows = self.prefetch if isinstance(self.prefetch, AlongRows) else None
+        return Columns(emitter, spec, operands, self.element, self.streams, along_rows)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Steps of columns in passes over out, the others once; a panel once."""

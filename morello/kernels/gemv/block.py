@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from morello.kernels.code.horizontal_sum import horizontal_sums
-from morello.kernels.code.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
+from morello.kernels.code.prefetch import (
+    AlongRows,
+    Part,
+    Prefetcher,
+    parts_along_rows,
+    run_parts,
+)
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemv.elements import Element
@@ -67,7 +73,7 @@ class GemvBlock:
     lhs: Buffer
     rhs: Buffer
     out: Buffer
-    row_prefetch: OwnRows | None = None
+    row_prefetch: AlongRows | None = None
     """How rows prefetch their own lines; if nothing, they prefetch the next rows."""
     apart: bool = False
     """Whether rows that are read side by side are far from each other."""
@@ -180,7 +186,7 @@ class GemvBlock:
     ) -> list[Part]:
         """Parts of k, and what is prefetched meanwhile, if anything.
 
-        `own_rows`, or in all of k the same places of rows after these.
+        `parts_along_rows`, or in all of k the same places of rows after these.
         """
         if self.row_prefetch:
 
@@ -189,7 +195,9 @@ class GemvBlock:
 
             itemsize = self.many(0, 0)[0].tensor.dtype.itemsize
             distance = int(self.row_prefetch.distance(len(rows), itemsize, step))
-            return own_rows(self.emitter, step, distance, following, whole, part)
+            return parts_along_rows(
+                self.emitter, step, distance, following, whole, part
+            )
 
         def next_rows(start: Value) -> None:
             self.prefetch(rows, NEXT, start, step)

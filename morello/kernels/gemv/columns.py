@@ -10,7 +10,13 @@ need not be neighbours.
 import dataclasses
 from collections.abc import Sequence
 
-from morello.kernels.code.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
+from morello.kernels.code.prefetch import (
+    AlongRows,
+    Part,
+    Prefetcher,
+    parts_along_rows,
+    run_parts,
+)
 from morello.kernels.code.unroll import run_steps, trip
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
@@ -57,7 +63,7 @@ class Columns:
     element: Element
     streams: int = 1
     """Rows, or groups, of rhs that `passes` reads side by side."""
-    row_prefetch: OwnRows | None = None
+    row_prefetch: AlongRows | None = None
     """How rows prefetch their own lines; if nothing, they prefetch the next rows."""
 
     @property
@@ -198,7 +204,8 @@ class Columns:
         """Split the columns into parts, each with the lines that are prefetched
         meanwhile.
 
-        `own_rows`, or in all of them the same of the rows ``following`` rows on.
+        They are `parts_along_rows`, or in all of them the same columns of the rows
+        ``following`` rows on.
         """
         if self.row_prefetch:
             itemsize = self.rhs.tensor.dtype.itemsize
@@ -210,7 +217,9 @@ class Columns:
                 places = [self.emitter.offset(row, after) for row in rows]
                 self._prefetch(places, start)
 
-            return own_rows(self.emitter, step, distance, following, columns, part)
+            return parts_along_rows(
+                self.emitter, step, distance, following, columns, part
+            )
         if not following:
             return [(0, columns, None)]
         next_rows = [self.emitter.offset(row, following) for row in rows]
@@ -296,7 +305,7 @@ class Columns:
         if self.row_prefetch:
             distance = int(self.row_prefetch.distance(len(places), nbytes, step))
             after = int(bool(following))
-            parts_of_k = own_rows(emitter, step, distance, after, whole, part)
+            parts_of_k = parts_along_rows(emitter, step, distance, after, whole, part)
         sums = self.load_sums(places, self.held)
         totals = run_parts(emitter, step, parts_of_k, sums, add)
         for at in range(whole, k):

@@ -12,7 +12,7 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.kernels.code.horizontal_sum import horizontal_sums_ops
-from morello.kernels.code.prefetch import OwnRows, Prefetch, halves_of_rows
+from morello.kernels.code.prefetch import AlongRows, Prefetch, halves_of_rows
 from morello.kernels.code.vectors import end_count, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemv.block import (
@@ -129,13 +129,13 @@ class GemvDot(Kernel):
                 free_vectors(frame) >= sums + few * element.vectors + _WORKING,
                 "needs free registers for its sums: take fewer",
             ),
-            *(self._scattered(frame) if self.scattered else self._own_rows(frame)),
+            *(self._scattered(frame) if self.scattered else self._long_rows(frame)),
         )
 
-    def _own_rows(self, frame: Frame) -> tuple[Condition, ...]:
+    def _long_rows(self, frame: Frame) -> tuple[Condition, ...]:
         """Long rows beyond L2, twice as many of them as are read side by side, where
         they prefetch their own lines."""
-        if not isinstance(self.prefetch, OwnRows):
+        if not isinstance(self.prefetch, AlongRows):
             return ()
         _, m, _, n = frame.sizes
         few, many = np.minimum(m, n), np.maximum(m, n)
@@ -205,7 +205,7 @@ class GemvDot(Kernel):
         """All lines of the longer side once, of the other for each block."""
         _, m, _, n = frame.sizes
         alone = np.asarray(np.minimum(m, n) == 1) * 1
-        ahead = isinstance(self.prefetch, OwnRows) and self.prefetch.to_l1
+        ahead = isinstance(self.prefetch, AlongRows) and self.prefetch.to_l1
         all_lines = []
         for operand, longer in enumerate((np.asarray(m >= n), np.asarray(m < n))):
             tensor = frame.key.tensors[operand]
@@ -224,7 +224,7 @@ class GemvDot(Kernel):
         if rhs.tensor.layout.innermost != 1:
             rhs = emitter.as_column_major(rhs)
         longer = lhs if spec.sizes[1] >= spec.sizes[3] else rhs
-        rows = self.prefetch if isinstance(self.prefetch, OwnRows) else None
+        rows = self.prefetch if isinstance(self.prefetch, AlongRows) else None
         if self.scattered and longer.tensor.dtype.itemsize == out.tensor.dtype.itemsize:
             rows = None
         element = self.element(spec.key)
@@ -261,7 +261,7 @@ class GemvDot(Kernel):
 
     def _followed(self, many: int, side: int) -> int:
         """Rows of the longer side that have others to prefetch meanwhile."""
-        if isinstance(self.prefetch, OwnRows):
+        if isinstance(self.prefetch, AlongRows):
             return (many // side - 1) * side
         return max(many - NEXT, 0) // side * side
 

@@ -1,6 +1,6 @@
 """The kernels of GEMV as rows: `morello.kernels.table` has those of all families."""
 
-from morello.kernels.code.prefetch import NextRows, OwnRows
+from morello.kernels.code.prefetch import AlongRows, NextRows
 from morello.kernels.gemv.axpy import GemvAxpy
 from morello.kernels.gemv.bytes import bytes_of, dots_of
 from morello.kernels.gemv.dot import GemvDot
@@ -51,7 +51,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             blocks=2,
             streams=4,
             # Golden Cove has 48 lines on their way from beyond L2 at a time.
-            prefetch=OwnRows(lines=128, to_l1=True),
+            prefetch=AlongRows(lines=128, to_l1=True),
         ),
         GemvAxpy(
             "gemv_axpy_bf16",
@@ -117,7 +117,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             rows=(1, 8),
             blocks=1,
             streams=8,
-            prefetch=OwnRows(lines=256, to_l1=True),
+            prefetch=AlongRows(lines=256, to_l1=True),
         ),
         GemvDot(
             "gemv_dot",
@@ -135,7 +135,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "`gemv_dot` where rows prefetch their own lines, not the next rows.",
             elements=products_along_k(isa),
             streams=4,
-            prefetch=OwnRows(lines=128, to_l1=True),
+            prefetch=AlongRows(lines=128, to_l1=True),
         ),
         ScaledRows(
             "scaled_rows",
@@ -203,7 +203,7 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
             panel=1,
             streams=5,
             # Widening takes so many instructions that Zen 3 sees 20 lines ahead.
-            prefetch=OwnRows(lines=80, to_l1=False),
+            prefetch=AlongRows(lines=80, to_l1=False),
         ),
         GemvDot(
             "gemv_dot_streams",
@@ -211,7 +211,7 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
             "`gemv_dot` of one row or column, by 5 of the others far from each other.",
             elements=products_along_k(isa),
             streams=5,
-            prefetch=OwnRows(lines=80, to_l1=False),
+            prefetch=AlongRows(lines=80, to_l1=False),
             scattered=True,
         ),
         GemvDot(
@@ -271,7 +271,7 @@ def rows_of_far_quads(isa: Isa) -> tuple[Kernel, ...]:
             "`gemv_dot4` where rows prefetch their own lines, not the next rows.",
             elements=(bytes_of(isa),),
             streams=4,
-            prefetch=OwnRows(lines=128, to_l1=True),
+            prefetch=AlongRows(lines=128, to_l1=True),
         ),
         GemvAxpy(
             "gemv_axpy4_prefetch",
@@ -280,7 +280,7 @@ def rows_of_far_quads(isa: Isa) -> tuple[Kernel, ...]:
             "rows.",
             element=bytes_of(isa),
             streams=4,
-            prefetch=OwnRows(lines=128, to_l1=True),
+            prefetch=AlongRows(lines=128, to_l1=True),
         ),
     )
 
@@ -298,6 +298,6 @@ def rows_of_lines(isa: Isa) -> tuple[Kernel, ...]:
             blocks=1,
             streams=8,
             # Rows of few bytes for each product: twice as many lines as f32 has.
-            prefetch=OwnRows(lines=256, to_l1=True),
+            prefetch=AlongRows(lines=256, to_l1=True),
         ),
     )

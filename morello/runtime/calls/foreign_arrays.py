@@ -101,7 +101,7 @@ def quickly_shared(passed: tuple[Any, ...]) -> list[Array] | None:
         The arrays; None if one is for `shared`, or all are NumPy's own.
     """
     arrays: list[Array] = list(passed)
-    are_own = True
+    all_numpy = True
     try:
         for place, array in enumerate(passed):
             if type(array) is not _ARRAY:
@@ -109,14 +109,14 @@ def quickly_shared(passed: tuple[Any, ...]) -> list[Array] | None:
                 if view is None:
                     return None
                 arrays[place] = view
-                are_own = False
+                all_numpy = False
     except (
         *(AttributeError, BufferError, LookupError, OverflowError),
         *(RuntimeError, TypeError, ValueError),
     ):
         return None
     # An exporter from before version 1 says of no memory that it may be written.
-    return None if are_own or not arrays[-1].flags.writeable else arrays
+    return None if all_numpy or not arrays[-1].flags.writeable else arrays
 
 
 def _quick_view(array: Any) -> Array | None:

@@ -69,8 +69,8 @@ def learn(kind: type, array: Any = None) -> None:
     of_torch = torch is not None and kind in (torch.Tensor, torch.nn.Parameter)
     capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
     # What inherits it may hold no memory of its own, as torch's FakeTensor.
-    is_own = of_torch or "__dlpack_c_exchange_api__" in vars(kind)
-    describe = _describe(capsule) if capsule is not None and is_own else 0
+    declares_it = of_torch or "__dlpack_c_exchange_api__" in vars(kind)
+    describe = _describe(capsule) if capsule is not None and declares_it else 0
     # NumPy's scalars have an interface to memory that is gone when it is read.
     is_scalar = issubclass(kind, np.generic)
     by_interface = not describe and not is_scalar and _has_interface_alone(array)

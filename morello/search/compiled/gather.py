@@ -25,6 +25,10 @@ from morello.search.compiled.words import (
     AT,
     AT_POINT,
     CODE,
+    COST,
+    COST_FAR,
+    COST_NEAR,
+    COST_POINT,
     FAR,
     FAR_CLASS,
     FAR_POINT,
@@ -36,10 +40,6 @@ from morello.search.compiled.words import (
     NEAR,
     NEAR_CLASS,
     NEAR_POINT,
-    OWN,
-    OWN_FAR,
-    OWN_NEAR,
-    OWN_POINT,
     POINTS,
     ROWS,
     SLICE,
@@ -110,9 +110,9 @@ def total(
     sums: F64, action: I64, holes: I64, point: int, near: int, far: int, counting: bool
 ) -> bool:
     """Put what an action costs at a point into ``sums``; whether it costs anything."""
-    prices = floats(action[OWN])
-    start = point * action[OWN_POINT]
-    if action[OWN_NEAR] == 0 and action[OWN_FAR] == 0 and prices[start] == np.inf:
+    prices = floats(action[COST])
+    start = point * action[COST_POINT]
+    if action[COST_NEAR] == 0 and action[COST_FAR] == 0 and prices[start] == np.inf:
         return False
     first = action[FIRST]
     for h in range(first, first + action[HOLES]):
@@ -120,7 +120,7 @@ def total(
             return False
     for i in range(near):
         for j in range(far):
-            price = prices[start + i * action[OWN_NEAR] + j * action[OWN_FAR]]
+            price = prices[start + i * action[COST_NEAR] + j * action[COST_FAR]]
             if counting and price != np.inf:
                 price = 0.0
             sums[i * far + j] = price

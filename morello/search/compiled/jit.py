@@ -5,17 +5,17 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 
-Given = ParamSpec("Given")
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
-def inner(function: Callable[Given, Result]) -> Callable[Given, Result]:
+def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """A function that others of this package call, or that has an entry
     (`entries.py`): its code is in theirs.
 
     It must not raise, and not make arrays: its machine code outlives numba.
     """
     compile: Any = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)
-    return cast(Callable[Given, Result], compile(function))
+    return cast(Callable[Parameters, Result], compile(function))

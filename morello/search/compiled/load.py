@@ -15,7 +15,7 @@ import numpy as np
 
 from morello.processes.forks import defer_forks
 from morello.processes.interrupts import interruptible
-from morello.search.compiled.kept_objects import KeptObject
+from morello.search.compiled.object_cache import CachedObject
 from morello.search.compiled.parameters import FUNCTIONS, USUAL, Parameter
 from morello.search.compiled.words import address
 
@@ -32,7 +32,7 @@ class Compiled:
         self._loading = threading.RLock()
 
     def __getattr__(self, name: str) -> Callable[..., int]:
-        code = KeptObject(name).read()
+        code = CachedObject(name).read()
         if code is None:  # an import that Ctrl-C ends would leave half of numba
             code = interruptible(lambda: self._code(name))
         with defer_forks(), self._loading:  # LLVM has locks, too
@@ -45,7 +45,7 @@ class Compiled:
     def _code(self, name: str) -> bytes:
         """The machine code of a function, made and kept if nobody has meanwhile."""
         module, parameters = FUNCTIONS[name]
-        stored = KeptObject(name)
+        stored = CachedObject(name)
         with defer_forks(), self._loading:  # numba has locks, too
             code = stored.read()
             if code is None:
@@ -80,7 +80,7 @@ def compiled() -> Compiled:
 
 def is_compiled() -> bool:
     """Whether machine code of what every search calls is on disk already."""
-    return all(KeptObject(name).read() is not None for name in USUAL)
+    return all(CachedObject(name).read() is not None for name in USUAL)
 
 
 def _function(entry: int, parameters: tuple[Parameter, ...]) -> Callable[..., int]:

@@ -11,7 +11,7 @@ ABSENT = 1 << 30
 """The place of a hole that is not there: it adds nothing."""
 
 ACTION = (
-    "code", "points", "rows", "own", "own_point", "own_near", "own_far", "first",
+    "code", "points", "rows", "cost", "cost_point", "cost_near", "cost_far", "first",
     "holes",
 )  # fmt: skip
 """The words of an action: its decision; the points that it is tried at, and where each
@@ -27,7 +27,9 @@ how many slices its table has, and the one of the greatest limits.
 ``table`` (`Costs.slices`) and ``times`` hold float64, ``slice`` int64, the others
 int32."""
 
-CODE, POINTS, ROWS, OWN, OWN_POINT, OWN_NEAR, OWN_FAR, FIRST, HOLES = range(len(ACTION))
+CODE, POINTS, ROWS, COST, COST_POINT, COST_NEAR, COST_FAR, FIRST, HOLES = range(
+    len(ACTION)
+)
 (
     TABLE,
     SLICE,

@@ -363,9 +363,9 @@ def lies(
         sizes: the axes of the goal.
         room: what one operand of it may take.
     """
-    own = goal_dims(key, sizes)
+    shared = goal_dims(key, sizes)
     full = tuple(
-        OWN if axis in dense or dim in own else axis[-1]
+        OF_SPEC if axis in dense or dim in shared else axis[-1]
         for dim, axis in enumerate(sizes)
     )
     fits_all: Any = np.ones((1,) * len(sizes), np.bool_)
@@ -382,7 +382,7 @@ def lies(
     return fits_all
 
 
-OWN = 0
+OF_SPEC = 0
 """In the place of a goal's size: each size is a goal's."""
 
 
@@ -396,13 +396,13 @@ def _fits(
     room: int,
 ) -> Any:
     """Mask of the sizes at which an operand has room; of a dimension that it lacks,
-    ``axes`` has one size. ``full`` has the sizes of the goal, or `OWN`."""
+    ``axes`` has one size. ``full`` has the sizes of the goal, or `OF_SPEC`."""
     operand, mesh = kind.operands[index], mesh_of(axes)
     operand_sizes = operand.sizes(mesh)
     fits = tensor.amount(operand_sizes) <= room
     if _may_be_gapless(tensor):  # a tile of a gapless array: see `_lying`
         gapless = dataclasses.replace(tensor, contiguous=True)
-        goal = (f if f != OWN else m for f, m in zip(full, mesh, strict=True))
+        goal = (f if f != OF_SPEC else m for f, m in zip(full, mesh, strict=True))
         whole = list(operand.sizes(tuple(goal)))
         outermost = tensor.layout.dims[0].dim
         whole[outermost] = operand_sizes[outermost]

@@ -97,7 +97,7 @@ class Evaluated:
     price: Floats
     children: tuple[Child, ...]
     axes: "dict[int, _Along]"
-    is_kept: bool
+    is_shared: bool
     """Whether it serves other tables, too, and its descriptors may."""
 
     def values_of(self, value: Any) -> "_Values":
@@ -154,7 +154,7 @@ class Evaluations:
         Args:
             boxes: None for a hole that stays in the table, which is left out.
         """
-        if not evaluated.is_kept:
+        if not evaluated.is_shared:
             return _gather(evaluated, boxes)
         place = evaluated, boxes
         if place in self._gathered:
@@ -205,7 +205,7 @@ def _evaluate(
     price = np.where(legal, np.asarray(expansion.cost, np.float64), np.inf)
     price = price.reshape(price.shape or (1,) * len(box.axes))
     return Evaluated(
-        box, frame, price, expansion.children, _along(box), is_kept=not action.ends
+        box, frame, price, expansion.children, _along(box), is_shared=not action.ends
     )
 
 
@@ -244,12 +244,12 @@ def _gather(evaluated: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | N
     words = (len(chosen), address(rows), address(price), point, *steps)
     arrays, places = [rows, price], []
     for hole in holes:
-        found_terms = [_term(values, points, chosen) for values in hole]
-        arrays += (array for array, _, _ in found_terms)
+        terms = [_term(values, points, chosen) for values in hole]
+        arrays += (array for array, _, _ in terms)
         words_of = [
-            word for array, point, _ in found_terms for word in (address(array), point)
+            word for array, point, _ in terms for word in (address(array), point)
         ]
-        near_each, far_each = (each for _, _, each in found_terms[-2:])
+        near_each, far_each = (each for _, _, each in terms[-2:])
         places.append((*words_of[:-2], near_each, *words_of[-2:], far_each))
     return Gathered(tuple(arrays), words, tuple(places))
 

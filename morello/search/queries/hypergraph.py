@@ -376,7 +376,7 @@ def _alone(evaluated: Evaluated, shape: tuple[int, ...]) -> Bools:
 def _only(evaluated: Evaluated, where: Bools) -> Evaluated:
     """Restrict an evaluated action to some points."""
     price = np.where(where, evaluated.price, np.inf)
-    return dataclasses.replace(evaluated, price=price, is_kept=False)
+    return dataclasses.replace(evaluated, price=price, is_shared=False)
 
 
 @lru_cache(maxsize=4096)

@@ -168,7 +168,7 @@ def _with_again(
     again: tuple[int, ...],
 ) -> Halves | None:
     inside = frozenset(first)
-    made_of = [
+    read_again = [
         a
         for v in again
         for a in graph.arguments(v)
@@ -176,7 +176,7 @@ def _with_again(
     ]
     temporaries = tuple(
         v
-        for v in dict.fromkeys(sorted([*crossing, *made_of]))
+        for v in dict.fromkeys(sorted([*crossing, *read_again]))
         if v not in again and v not in graph.modes
     )
     produced = [

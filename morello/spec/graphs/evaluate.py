@@ -97,9 +97,9 @@ def _of_numbers(
                 count = numbers.shape[place] * axis.divisor
                 shape = (*numbers.shape[:place], count, *numbers.shape[place + 1 :])
                 values[value] = pair.reshape(shape)
-                own_axes = list(inputs[value])
-                own_axes[place] = dataclasses.replace(axis, divisor=1, halves=False)
-                inputs[value] = tuple(own_axes)
+                halved = list(inputs[value])
+                halved[place] = dataclasses.replace(axis, divisor=1, halves=False)
+                inputs[value] = tuple(halved)
     return dataclasses.replace(graph, inputs=tuple(inputs)), values
 
 

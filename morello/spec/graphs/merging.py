@@ -113,8 +113,8 @@ def taps(graph: Graph) -> Taps | None:
             if any(pair & graph.dims_of(v) for v in graph.node_values):
                 return None
             at = graph.axes(image).index(IndexMap.of(channel))
-            own_places = place, at, *moved[0], tapped[0], channel
-            return Taps(graph.contractions[0], image, weights, *own_places)
+            dims = place, at, *moved[0], tapped[0], channel
+            return Taps(graph.contractions[0], image, weights, *dims)
     return None
 
 

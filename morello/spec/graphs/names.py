@@ -386,6 +386,6 @@ def _reordered(
     by_name = dict(zip(order, sizes, strict=True))
     in_order = tuple(by_name[name] for name in names)
     of_ranges = dict(zip(order, ranges, strict=False))
-    own_ranges = tuple(of_ranges.get(name, -1) for name in names)
-    again = expanded(short.name, in_order, {}, own_ranges)
+    ranges_in_order = tuple(of_ranges.get(name, -1) for name in names)
+    again = expanded(short.name, in_order, {}, ranges_in_order)
     return in_order if (again.text, again.sizes) == (text, sizes) else None

@@ -28,7 +28,7 @@ from morello.tools.progress import progress, search_text
 from morello.tools.subcommands.explain import count_and_note
 from morello.tools.subject_choice import subject_of
 from morello.tools.subjects import SpecSubject, Subject, Verdict
-from morello.tools.table import cost_text, made_from, table, threads_text, time_text
+from morello.tools.table import cost_text, origin_text, table, threads_text, time_text
 
 _PEAK_SECONDS = 5e-4
 """How long the peak is measured between two samples: about eight runs of its loop."""
@@ -280,7 +280,7 @@ def _text(
     rows = [
         *subject.rows(kernel, measurement.cpu),
         ("threads", threads_text(measurement.threads, measurement.threads_used)),
-        ("kernel", made_from(kernel)),
+        ("kernel", origin_text(kernel)),
         ("cost", cost_text(measurement.cost)),
         ("verified", str(verdict)),
         ("best", f"{_per_call(measurement.best_s, measurement.gflops)}"),

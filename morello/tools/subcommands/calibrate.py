@@ -79,7 +79,7 @@ def _check_flags(options: CalibrateOptions) -> None:
         "--list": options.list,
         "--from-database": options.from_database,
     }
-    used = [flag for flag, is_given in ways.items() if is_given]
+    used = [flag for flag, is_set in ways.items() if is_set]
     if len(used) > 1:
         raise UsageError(f"{' and '.join(used)} exclude each other", "give one")
     if options.output is not None and (options.check or options.list):

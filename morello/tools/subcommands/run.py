@@ -9,7 +9,7 @@ from morello.tools.array_files import write_operands
 from morello.tools.commands import RunOptions
 from morello.tools.input_output import check_output, write_output
 from morello.tools.subject_choice import subject_of
-from morello.tools.table import cost_text, made_from, table, threads_text, time_text
+from morello.tools.table import cost_text, origin_text, table, threads_text, time_text
 
 
 def main(options: RunOptions) -> int:
@@ -44,7 +44,7 @@ def main(options: RunOptions) -> int:
         *subject.rows(kernel),
         ("inputs", subject.sources),
         ("threads", threads_text(allowed, kernel.threads)),
-        ("kernel", made_from(kernel)),
+        ("kernel", origin_text(kernel)),
         ("cost", cost_text(kernel.cost())),
         ("call", f"{time_text(elapsed)} (the first one, cold)"),
         ("result", str(verdict)),

@@ -235,7 +235,7 @@ def _parts(row: Node) -> Node:
     with unset_fake_temporarily():
         places = torch.arange(3).unsqueeze(1)
         is_first = torch.arange(size) % 2 == 0
-        is_own = (places == 0) | ((places == 1) & is_first)
+        is_itself = (places == 0) | ((places == 1) & is_first)
         is_before = (places < 2).expand(3, size).contiguous()
     wide = _between_zeros(row)
     before, itself, after = (
@@ -252,7 +252,7 @@ def _parts(row: Node) -> Node:
         before,
         _call(aten.neg.default, after),
     )
-    return _call(aten.where.self, _constant(row, is_own), itself, others)
+    return _call(aten.where.self, _constant(row, is_itself), itself, others)
 
 
 def _constant(like: Node, value: torch.Tensor) -> Node:

@@ -33,7 +33,7 @@ class Clock:
 class Here(Executor):
     """A pool of no thread."""
 
-    def __init__(self, *given: object) -> None:
+    def __init__(self, *args: object) -> None:
         pass
 
     def submit(
@@ -45,7 +45,7 @@ class Here(Executor):
 
 
 @pytest.fixture
-def found() -> tuple[Candidate, ...]:
+def candidates() -> tuple[Candidate, ...]:
     return morello.candidates("matmul:4x8x16:f32", 5, target="avx2")
 
 
@@ -61,9 +61,9 @@ def _tried(
     clock = Clock()
 
     def slow(one: Callable[..., Any], seconds: float) -> Callable[..., Any]:
-        def taking(*given: Any, **named: Any) -> Any:
+        def taking(*args: Any, **named: Any) -> Any:
             clock.now += seconds
-            return one(*given, **named)
+            return one(*args, **named)
 
         return taking
 
@@ -79,15 +79,17 @@ def _tried(
 
 
 def test_where_no_thread_can_be_made_candidates_are_checked_all_the_same(
-    monkeypatch: pytest.MonkeyPatch, found: tuple[Candidate, ...]
+    monkeypatch: pytest.MonkeyPatch, candidates: tuple[Candidate, ...]
 ) -> None:
     def start(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    right, tried = checked_kernels(found[:2], Trial.make(found[0].spec, 0, {}))
+    right, tried = checked_kernels(
+        candidates[:2], Trial.make(candidates[0].spec, 0, {})
+    )
     assert tried == 2
-    assert right[0].candidate is found[0]
+    assert right[0].candidate is candidates[0]
 
 
 @pytest.mark.sampled(5)
@@ -96,11 +98,11 @@ def test_where_no_thread_can_be_made_candidates_are_checked_all_the_same(
 )
 def test_none_but_the_first_is_begun_that_would_be_late(
     monkeypatch: pytest.MonkeyPatch,
-    found: tuple[Candidate, ...],
+    candidates: tuple[Candidate, ...],
     llvm: float,
     tried: int,
 ) -> None:
-    number, end = _tried(monkeypatch, found, llvm)
+    number, end = _tried(monkeypatch, candidates, llvm)
     assert number == tried
     assert end <= max(4.5, llvm + 0.1 + 1e-9)
 
@@ -109,23 +111,23 @@ def test_none_but_the_first_is_begun_that_would_be_late(
 @pytest.mark.parametrize(("call", "tried"), [(0.0, 4), (0.01, 3)])
 def test_few_programs_leave_time_that_timing_them_does_not_take(
     monkeypatch: pytest.MonkeyPatch,
-    found: tuple[Candidate, ...],
+    candidates: tuple[Candidate, ...],
     call: float,
     tried: int,
 ) -> None:
     """Four of 1.1 s fit before a contest of 0.6 s; three, if a call is a long one."""
     deadlines = Deadlines(4.5, 3.5, end=5.1)
-    number, end = _tried(monkeypatch, found, 1.0, call, deadlines)
+    number, end = _tried(monkeypatch, candidates, 1.0, call, deadlines)
     assert number == tried
     assert end <= max(3.5, 5.1 - likely_seconds(tried, call))
 
 
 def test_a_call_that_is_predicted_to_take_too_long_is_not_made(
-    monkeypatch: pytest.MonkeyPatch, found: tuple[Candidate, ...]
+    monkeypatch: pytest.MonkeyPatch, candidates: tuple[Candidate, ...]
 ) -> None:
-    slow = dataclasses.replace(found[1].impl, cost=100 * found[0].cost)
-    second = dataclasses.replace(found[1], impl=slow)
-    candidates = (found[0], second, *found[2:3])
+    slow = dataclasses.replace(candidates[1].impl, cost=100 * candidates[0].cost)
+    second = dataclasses.replace(candidates[1], impl=slow)
+    candidates = (candidates[0], second, *candidates[2:3])
     monkeypatch.setattr(Candidate, "cost", property(lambda one: one.impl.cost))
     number, end = _tried(monkeypatch, candidates, 0.01, call=0.1)
     assert number == 2
@@ -178,8 +180,8 @@ def test_an_output_that_nothing_writes_is_wrong_even_if_zeros_are_right() -> Non
 def test_sums_of_given_inputs_may_be_rounded_otherwise() -> None:
     """Those of random ones are exact where they are short: no bit may differ."""
     spec = parse_spec("matmul:2x3x2:f32", AVX2.limits)
-    given = np.array([[[0.1, 0.2, 0.3], [0.7, -1.1, 1.3]]], np.float32)
-    for inputs in ({}, {0: given}):
+    lhs = np.array([[[0.1, 0.2, 0.3], [0.7, -1.1, 1.3]]], np.float32)
+    for inputs in ({}, {0: lhs}):
         trial = Trial.make(spec, 0, inputs)
         arguments = trial.arguments()
         arguments[2][...] = spec.outputs(*trial.inputs)[0]

@@ -52,10 +52,10 @@ class Scripted(Entry):
         self.times = self.times or [[] for _ in self.calls]
         self.taken += 1
         self.repeats = 1
-        found = self.script(placement) * 1e-3
-        CLOCK.now += found
-        self.times[placement].append(found)
-        return found
+        seconds = self.script(placement) * 1e-3
+        CLOCK.now += seconds
+        self.times[placement].append(seconds)
+        return seconds
 
 
 def _entry(script: Callable[[int], float], placements: int = 2) -> Scripted:
@@ -180,9 +180,9 @@ def test_time_is_kept_for_the_rounds_of_a_duel(
     entries = [_steady(milliseconds), _steady(milliseconds * 0.99)]
     contest(entries, seconds)
     call = milliseconds * 1e-3
-    kept = min(0.4 * seconds, duel_module.MOST_ROUNDS * 2 * 2 * 0.99 * call)
+    reserve = min(0.4 * seconds, duel_module.MOST_ROUNDS * 2 * 2 * 0.99 * call)
     assert len(begun) == 1
-    late = start + seconds - kept - begun[0]
+    late = start + seconds - reserve - begun[0]
     assert -1e-9 <= late <= 4 * call
 
 

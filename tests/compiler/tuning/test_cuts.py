@@ -64,14 +64,14 @@ def test_the_cheapest_ends_are_those_of_every_choice() -> None:
     rng = random.Random(5)
     for _ in range(300):
         count = rng.randint(1, 6)
-        below, own, above = (
+        below, within, above = (
             np.array([rng.randint(1, 9) for _ in range(count)], float) for _ in "boa"
         )
         below[rng.randint(0, count) :] = np.inf
         above[: rng.randint(0, count)] = np.inf
-        start, stop = cheapest_ends(below, own, above)
+        start, stop = cheapest_ends(below, within, above)
 
-        def total(first: int, last: int, rows: Any = (below, own, above)) -> float:
+        def total(first: int, last: int, rows: Any = (below, within, above)) -> float:
             low, mid, high = rows
             return float(low[:first].sum() + mid[first:last].sum() + high[last:].sum())
 
@@ -88,16 +88,16 @@ def test_the_neighbours_of_a_slow_program_take_its_sizes(
     slow.add(1)
     assert borders.ends[1] == (10, 12)
     db = tmp_path / "own.db"
-    found = measure(spec, AVX2, open_database(str(db)), Plan(0.1))
-    assert [row.chosen for row in found.rows] == [0, 1]
-    assert found.gain > 1
-    ends = [int(last) for last in found.chosen.features.split("to")[1].split(",")]
-    model = [int(last) for last in found.model.features.split("to")[1].split(",")]
+    measurement = measure(spec, AVX2, open_database(str(db)), Plan(0.1))
+    assert [row.chosen for row in measurement.rows] == [0, 1]
+    assert measurement.gain > 1
+    ends = [int(last) for last in measurement.chosen.features.split("to")[1].split(",")]
+    model = [int(last) for last in measurement.model.features.split("to")[1].split(",")]
     assert model == [last for _, last in borders.ends]
     assert ends == [last for last in model if last != 9]  # 9 takes 10 to 12, too
 
     kernel = morello.compile(TEXT, target="avx2", threads=1, db=db)
-    assert kernel.solution.measured == found.rows
+    assert kernel.solution.measured == measurement.rows
     right_at_all_sizes(kernel, range(9, 16), 16, 8)
     replayed = morello.compile(
         TEXT, target="avx2", threads=1, schedule=kernel.schedule, db=db
@@ -113,8 +113,8 @@ def test_the_neighbours_of_a_slow_program_take_its_sizes(
 @pytest.mark.sampled(2)
 def test_borders_stay_where_prices_are_right(slow: set[int]) -> None:
     spec = parse_spec(TEXT, AVX2.limits)
-    found = measure(spec, AVX2, None, Plan(0.1))
-    assert [row.chosen for row in found.rows] == [1]
+    measurement = measure(spec, AVX2, None, Plan(0.1))
+    assert [row.chosen for row in measurement.rows] == [1]
 
 
 def test_a_program_takes_the_sizes_that_apply() -> None:
@@ -142,8 +142,8 @@ def test_a_wrong_program_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(cuts.Trial, "is_right", wrong)
     with pytest.warns(RuntimeWarning, match="is wrong: .*please report"):
-        found = measure(spec, AVX2, None, Plan(0.1))
-    assert [row.chosen for row in found.rows] == [1]
+        measurement = measure(spec, AVX2, None, Plan(0.1))
+    assert [row.chosen for row in measurement.rows] == [1]
 
 
 @pytest.mark.sampled(2)

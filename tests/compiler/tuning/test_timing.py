@@ -89,10 +89,10 @@ def test_at_least_some_samples_and_then_until_the_time_is_over(
     for seconds, least in ((0.0, LEAST_SAMPLES), (1.0, 40)):
         work, between = Work(monkeypatch, 0.01), Work(monkeypatch, 0.0)
         monkeypatch.setattr(time, "perf_counter", lambda work=work: work.now)
-        found = sample(work, (), between, seconds)
-        assert len(found.seconds) == between.calls >= least
-        assert found.calls == 1
-        assert found.seconds == pytest.approx([0.01] * len(found.seconds))
+        samples = sample(work, (), between, seconds)
+        assert len(samples.seconds) == between.calls >= least
+        assert samples.calls == 1
+        assert samples.seconds == pytest.approx([0.01] * len(samples.seconds))
         assert work.now <= max(seconds, 0.1) + 0.05
     assert Samples((3.0, 1.0, 8.0), 1).best == 1
     assert Samples((3.0, 1.0, 8.0), 1).median == 3

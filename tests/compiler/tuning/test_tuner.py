@@ -44,11 +44,11 @@ def _choose(db: Path, place: int) -> None:
 
 
 def test_every_program_is_timed_and_one_is_chosen(tmp_path: Path) -> None:
-    found = _tuned(tmp_path / "db")
-    rows = found.measured.rows
-    assert len(rows) == len(found.candidates) == 2  # two become the same code
-    assert rows[0].features == found.candidates[0].class_text
-    assert found.measured.gain >= 1 or found.measured.chosen is found.measured.model
+    result = _tuned(tmp_path / "db")
+    rows = result.measured.rows
+    assert len(rows) == len(result.candidates) == 2  # two become the same code
+    assert rows[0].features == result.candidates[0].class_text
+    assert result.measured.gain >= 1 or result.measured.chosen is result.measured.model
     assert sum(row.chosen for row in rows) == 1
     assert all(0 < row.seconds < 1e-3 for row in rows)
     assert all(1e8 < row.cycles / row.seconds < 1e11 for row in rows)
@@ -60,9 +60,9 @@ def test_the_choice_is_used_until_somebody_says_otherwise(tmp_path: Path) -> Non
     model = morello.compile(TEXT, db=db)
     assert model.solution is not None
     assert not model.solution.measured
-    found = morello.compile(TEXT, db=db, tune=20.0)
-    assert found.solution is not None
-    assert len(found.solution.measured) > 1
+    tuned_kernel = morello.compile(TEXT, db=db, tune=20.0)
+    assert tuned_kernel.solution is not None
+    assert len(tuned_kernel.solution.measured) > 1
     _choose(db, 1)
     again = morello.compile(TEXT, db=db, tune=True)  # was measured: nothing is timed
     for kernel in (again, morello.compile(TEXT, db=db)):
@@ -116,14 +116,14 @@ def test_a_wrong_kernel_is_not_timed(
         return judged[-1] != wrong[0]
 
     codes = itertools.count()
-    monkeypatch.setattr(Trial, "agree", lambda *given: False)
+    monkeypatch.setattr(Trial, "agree", lambda *args: False)
     monkeypatch.setattr(Kernel, "object", property(lambda _: bytes([next(codes)])))
     monkeypatch.setattr(Trial, "is_right", is_right)
-    monkeypatch.setattr(Trial, "judge", lambda *given: Verdict(4, 1, "c[0] is 1"))
+    monkeypatch.setattr(Trial, "judge", lambda *args: Verdict(4, 1, "c[0] is 1"))
     with pytest.warns(RuntimeWarning, match=r"wrong and was not timed.*c\[0\] is 1"):
-        found = _tuned(tmp_path / "db")
-    assert len(found.measured.rows) == 2
-    assert found.measured.rows[1].features != found.candidates[0].class_text
+        result = _tuned(tmp_path / "db")
+    assert len(result.measured.rows) == 2
+    assert result.measured.rows[1].features != result.candidates[0].class_text
     wrong[0] = len(judged)  # the first
     with pytest.raises(MorelloError, match="wrong and was not timed"):
         _tuned(tmp_path / "other")
@@ -160,17 +160,17 @@ def test_threads_of_a_process_time_one_after_another(
         return tune(spec, AVX2, Solver(AVX2.at(spec), database), plan, show)
 
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(tuned, ("max:3x16:f32", "fill:24:f32")))
+        results = list(pool.map(tuned, ("max:3x16:f32", "fill:24:f32")))
     assert met == [False, False]
-    assert all(one.measured.rows for one in found)
+    assert all(one.measured.rows for one in results)
 
 
 def test_candidates_that_show_something_new_are_tried_first() -> None:
     spec = parse_spec("matmul:12x8x32:f32", AVX2.limits)
-    found = morello.candidates(spec, 12, target=AVX2)
-    order = by_novelty(found)
-    assert order[0] == found[0]
-    assert sorted(order, key=found.index) == list(found)
+    candidates = morello.candidates(spec, 12, target=AVX2)
+    order = by_novelty(candidates)
+    assert order[0] == candidates[0]
+    assert sorted(order, key=candidates.index) == list(candidates)
     seen: set[str] = set()
     news = []
     for one in order:

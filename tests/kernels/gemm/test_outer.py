@@ -26,8 +26,8 @@ def test_each_line_of_out_is_asked_for_once() -> None:
     bodies = [body for body in loops(lines) if opcodes(body)["vfmadd231ps"]]
     assert [opcodes(body)["prefetcht0"] for body in bodies] == [1, 1, 1]
     for body in bodies:
-        found = opcodes(body)
-        assert found["vfmadd231ps"] + found["vfmadd213ps"] == 6
+        counts = opcodes(body)
+        assert counts["vfmadd231ps"] + counts["vfmadd213ps"] == 6
         assert sum("%ymm" in s.split(",")[0] for s in body if "vmovups" in s) == 2
         assert not touches_stack(body)
 

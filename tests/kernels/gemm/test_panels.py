@@ -22,7 +22,7 @@ def test_two_rows_have_as_many_sums_as_six() -> None:
 
     def cost(m: int) -> int:
         forms = "f32@L1[0,1,2]", "f32@L2[0,2,1,2p16]", "f32@L1[0,1,2]"
-        given = spec(Matmul(False), (1, m, 512, 96), *forms)
-        return int(price(NAME, Frame.of(given)))
+        goal = spec(Matmul(False), (1, m, 512, 96), *forms)
+        return int(price(NAME, Frame.of(goal)))
 
     assert 0.32 * cost(6) < cost(2) < 0.36 * cost(6)

@@ -19,15 +19,15 @@ def test_it_costs_its_blocks_while_which_lines_come() -> None:
     """Lines of rhs cost nothing where there is arithmetic enough; else they are waited
     for."""
 
-    def cost(name: str, given: Spec, target: Target = AVX2) -> int:
-        frame = Frame.of(given)
+    def cost(name: str, goal: Spec, target: Target = AVX2) -> int:
+        frame = Frame.of(goal)
         return int(cost_model(target).kernel(frame, KERNELS[name].op_counts(frame)))
 
     near = ("f32@L1[0,1,2]",) * 3
     block = cost("gemm_tile", spec(Matmul(False), (1, 6, 128, 16), *near))
     far = near[0], "f32@L2[0,1,2]!", near[2]
-    given = spec(Matmul(False), (1, 6, 128, 128), *far)
-    assert 7.9 * block < cost("gemm_rows", given) < 8 * block
+    goal = spec(Matmul(False), (1, 6, 128, 128), *far)
+    assert 7.9 * block < cost("gemm_rows", goal) < 8 * block
     slow = with_costs(AVX2, {"line_l2": 10_000})
     lines = 128 * 128 * 4 // 64 * 10_000
-    assert lines < cost("gemm_rows", given, slow) < 1.1 * lines
+    assert lines < cost("gemm_rows", goal, slow) < 1.1 * lines

@@ -59,9 +59,9 @@ def test_lines_are_waited_for_where_a_strip_is_short() -> None:
 
 
 def test_rows_that_begin_within_lines_cost_a_load_more() -> None:
-    given = Frame.of(strips(True, (1, 8, 64, 960)))
+    frame = Frame.of(strips(True, (1, 8, 64, 960)))
     aligned, crossing = (
-        price(NAME, given, AVX2_ZEN5.at(spec(Matmul(True), (1, 8, 64, n), *ARGUMENTS)))
+        price(NAME, frame, AVX2_ZEN5.at(spec(Matmul(True), (1, 8, 64, n), *ARGUMENTS)))
         for n in (1008, 1009)
     )
     assert crossing > aligned

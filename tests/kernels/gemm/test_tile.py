@@ -54,12 +54,12 @@ def test_every_layout_and_narrower_factors_are_exact() -> None:
     sizes = [(1, 6, 7, 16), (1, 4, 7, 24), (1, 3, 5, 9), (1, 1, 4, 1)]
     dtypes = (("f32", "f32"), ("f32", "bf16"), ("bf16", "bf16"))
     every = itertools.product(sizes, itertools.product(LHS, RHS, OUT))
-    given = [
+    specs = [
         block((number + more) % 2 == 0, s, forms, dtypes[(number + more) % 3])
         for number, (s, forms) in enumerate(every)
         for more in range(3 if s == sizes[0] else 1)
     ]
-    check_random(legal_cases("gemm_tile", tuple(given)))
+    check_random(legal_cases("gemm_tile", tuple(specs)))
 
 
 @pytest.mark.parametrize("accum", [True, False])
@@ -68,11 +68,11 @@ def test_the_loop_has_the_sums_and_nothing_of_out(accum: bool, m: int, n: int) -
     forms = f"[0,1,2,1p{m}]", f"[0,2,1,2p{n}]", "[0,1,2]"
     lines = assembly("gemm_tile", block(accum, (1, m, 256, n), forms))
     body = loop(lines)
-    found = opcodes(body)
+    counts = opcodes(body)
     assert m * n // 8 == 12
-    assert found["vfmadd231ps"] == 12 * UNROLL
-    assert found["vbroadcastss"] == m * UNROLL
-    assert found["vmovups"] == n // 8 * UNROLL
+    assert counts["vfmadd231ps"] == 12 * UNROLL
+    assert counts["vbroadcastss"] == m * UNROLL
+    assert counts["vmovups"] == n // 8 * UNROLL
     # Beside the products and loads: two pointers or counters, a comparison, a jump.
     assert len(body) - (12 + m + n // 8) * UNROLL <= 4
     assert not touches_stack(body)

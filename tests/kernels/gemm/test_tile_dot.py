@@ -38,9 +38,9 @@ EDGES = (1, 2, 15, 16, 17, 31, 32, 33, 47, 64, 77)
 
 
 def kernel(name: str) -> TileDot:
-    own: Kernel = KERNELS[name]
-    assert isinstance(own, TileDot)
-    return own
+    row: Kernel = KERNELS[name]
+    assert isinstance(row, TileDot)
+    return row
 
 
 def product(
@@ -68,11 +68,11 @@ def cases_of(name: str) -> list[Case]:
     sizes += [(17, n, 16) for n in EDGES]
     sizes += [(18, 19, k) for k in (1, 2, 15, 16, 17, 31, 32, 33, 48)]
     sizes += [(77, 77, 35), (64, 64, 32), (1, 1, 1)]
-    found = [product(name, s, accum=bool(i % 2)) for i, s in enumerate(sizes)]
+    cases = [product(name, s, accum=bool(i % 2)) for i, s in enumerate(sizes)]
     levels = itertools.product(("L1", "L2"), repeat=3)
-    found += [product(name, (33, 35, 18), levels=level) for level in levels]
-    assert all(legal(case.kernel, case.spec) for case in found)
-    return found
+    cases += [product(name, (33, 35, 18), levels=level) for level in levels]
+    assert all(legal(case.kernel, case.spec) for case in cases)
+    return cases
 
 
 @pytest.mark.sampled(7)
@@ -128,14 +128,14 @@ def test_bf16_is_added_up_in_the_order_that_intel_documents(
     out = rng.standard_normal((m, n))
     out[2], out[5] = 0, 2.0**-130 * out[5]
     arrays = [lhs.astype(bf16)[None], rhs.astype(bf16)[None], out.astype(f32)[None]]
-    (found,) = outputs(compiler, case, [arrays[: 2 + accum]])
+    (result,) = outputs(compiler, case, [arrays[: 2 + accum]])
     wanted = arrays[2][0] if accum else np.zeros((m, n), f32)
     left, right = (x[0].astype(f32) for x in arrays[:2])
     for at in range(0, k, 32):
         wanted = dot_bf16(wanted, left[:, at : at + 32], right[at : at + 32])
     nan = np.isnan(wanted)
-    assert np.array_equal(np.isnan(found), nan)
-    assert np.array_equal(found[~nan].view(np.uint32), wanted[~nan].view(np.uint32))
+    assert np.array_equal(np.isnan(result), nan)
+    assert np.array_equal(result[~nan].view(np.uint32), wanted[~nan].view(np.uint32))
     assert 0 < nan.sum() < nan.size
     assert np.isinf(wanted).any()
     assert (wanted == 0).any()
@@ -145,11 +145,11 @@ def test_the_order_of_sums_is_not_that_of_k() -> None:
     """2^24 + 1 - 2^24 by even and odd k: what the manual's order gives, by hand."""
     lhs, one = np.array([[2.0**24, 1, -(2.0**24), 1]]), np.ones((4, 1))
     total = np.array([[0.5]])
-    found = dot_bf16(*(x.astype(np.float32) for x in (total, lhs, one)))
-    assert found == [[2.5]]
+    sums = dot_bf16(*(x.astype(np.float32) for x in (total, lhs, one)))
+    assert sums == [[2.5]]
     lhs = np.array([[2.0**24, 0, 1, 0, -(2.0**24), 0]])
-    found = dot_bf16(*(x.astype(np.float32) for x in (total, lhs, np.ones((6, 1)))))
-    assert found == [[0.5]]
+    sums = dot_bf16(*(x.astype(np.float32) for x in (total, lhs, np.ones((6, 1)))))
+    assert sums == [[0.5]]
     tiny = np.full((1, 32), 2.0**-64, np.float32)
     assert dot_bf16(np.zeros((1, 1), np.float32), tiny, tiny.T) == [[0]]
 
@@ -170,9 +170,9 @@ def test_sums_of_bytes_wrap(compiler: Compiler, name: str) -> None:
         [np.full((1, m, k), a, lhs), np.full((1, k, n), b, rhs), sums]
         for a, b in factors
     ]
-    for found, (a, b) in zip(outputs(compiler, case, inputs), factors, strict=True):
+    for result, (a, b) in zip(outputs(compiler, case, inputs), factors, strict=True):
         wanted = (sums[0].astype(np.int64) + k * int(a) * int(b)).astype(np.int32)
-        assert np.array_equal(found, wanted)
+        assert np.array_equal(result, wanted)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -205,8 +205,8 @@ def test_llvm_writes_the_instructions(name: str) -> None:
 def test_odd_k_is_left_to_others() -> None:
     """Elements that follow in a row of lhs are not its own."""
     for name in NAMES:
-        own = product(name, (4, 4, 4)).spec
+        even = product(name, (4, 4, 4)).spec
         for k in range(1, 9):
-            group = 4 // own.dtypes[0].itemsize
-            other = Spec(own.kind, (1, 4, k, 4), own.tensors, own.limits)
+            group = 4 // even.dtypes[0].itemsize
+            other = Spec(even.kind, (1, 4, k, 4), even.tensors, even.limits)
             assert legal(name, other) == (k % group == 0)

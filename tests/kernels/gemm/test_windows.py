@@ -30,14 +30,14 @@ GRAPHS = {
 def spec_of(name: str, text: str, sizes: tuple[int, ...]) -> Spec:
     """A convolution of an image in L1 with filters in L2; sizes in the text's order."""
     shape = "x".join(map(str, sizes))
-    given = parse_spec(f"compose:{shape}:f32:graph={text}", limits_of(name))
+    goal = parse_spec(f"compose:{shape}:f32:graph={text}", limits_of(name))
     forms = [
         f"f32@{level}[{','.join(map(str, range(operand.rank)))}]{end}"
         for operand, level, end in zip(
-            given.kind.operands, ("L1", "L2", "L1"), ("", "!", ""), strict=True
+            goal.kind.operands, ("L1", "L2", "L1"), ("", "!", ""), strict=True
         )
     ]
-    return spec(given.kind, given.sizes, *forms, limits=limits_of(name))
+    return spec(goal.kind, goal.sizes, *forms, limits=limits_of(name))
 
 
 @pytest.mark.parametrize("name", ["gemm_windows", "gemm_windows_512"])
@@ -45,6 +45,6 @@ def spec_of(name: str, text: str, sizes: tuple[int, ...]) -> Spec:
 def test_taps_are_exact_at_edge_sizes(graph: str, name: str) -> None:
     skip_where_it_cannot_run(KERNELS[name].isa)
     text, sizes = GRAPHS[graph]
-    specs = [spec_of(name, text, own) for own in sizes]
+    specs = [spec_of(name, text, of_case) for of_case in sizes]
     assert all(legal(name, spec) for spec in specs)
     check_random(Case(name, spec) for spec in specs)

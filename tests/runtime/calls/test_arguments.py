@@ -97,10 +97,10 @@ def test_refused(case: str, position: int) -> None:
     make, reason = REFUSED[case]
     role = ("input 'a'", "input 'b'", "output 'c'")[position]
     for dtype in DTYPES:
-        given = arrays(dtype)
-        given[position] = make(given[position])
+        arguments = arrays(dtype)
+        arguments[position] = make(arguments[position])
         with pytest.raises(ArgumentError) as caught:
-            ArgumentChecker(parameters(dtype)).check(given)
+            ArgumentChecker(parameters(dtype)).check(arguments)
         assert str(caught.value).startswith(f"{role} "), dtype
         assert reason in str(caught.value), dtype
         assert caught.value.remedy
@@ -114,31 +114,31 @@ WIDE = [dtype for dtype in DTYPES if np.dtype(dtype).itemsize > 1]
 @pytest.mark.parametrize("dtype", WIDE)
 @pytest.mark.parametrize("position", range(3))
 def test_refused_misaligned(position: int, dtype: Any) -> None:
-    given = arrays(dtype)
-    given[position] = misaligned(given[position])
+    arguments = arrays(dtype)
+    arguments[position] = misaligned(arguments[position])
     size = np.dtype(dtype).itemsize
     with pytest.raises(ArgumentError, match=f"not aligned to its elements of {size} "):
-        ArgumentChecker(parameters(dtype)).check(given)
+        ArgumentChecker(parameters(dtype)).check(arguments)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int16])
 @pytest.mark.parametrize("position", range(3))
 def test_refused_byte_order(position: int, dtype: Any) -> None:
-    given = arrays(dtype)
-    given[position] = given[position].astype(np.dtype(dtype).newbyteorder())
+    arguments = arrays(dtype)
+    arguments[position] = arguments[position].astype(np.dtype(dtype).newbyteorder())
     with pytest.raises(ArgumentError, match="in the byte order of other machines"):
-        ArgumentChecker(parameters(dtype)).check(given)
+        ArgumentChecker(parameters(dtype)).check(arguments)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_refused_read_only_output(dtype: Any) -> None:
-    given = arrays(dtype)
+    arguments = arrays(dtype)
     checker = ArgumentChecker(parameters(dtype))
-    checker.check([read_only(given[0]), read_only(given[1]), given[2]])
+    checker.check([read_only(arguments[0]), read_only(arguments[1]), arguments[2]])
     with pytest.raises(
         ArgumentError, match="output 'c' is read-only; give a writeable"
     ):
-        checker.check([*given[:2], read_only(given[2])])
+        checker.check([*arguments[:2], read_only(arguments[2])])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -181,17 +181,17 @@ def test_rows_may_lie_in_the_gaps_of_others(
     of_a: tuple[int, int], of_c: tuple[int, int], meets: bool
 ) -> None:
     memory = np.zeros(32, np.float32)
-    given = [columns(memory, *place) for place in (of_a, of_c)]
+    views = [columns(memory, *place) for place in (of_a, of_c)]
     a, c = (
         Parameter(name, F32, array.shape, is_output=name == "c", strides=(8, 1))
-        for name, array in zip("ac", given, strict=True)
+        for name, array in zip("ac", views, strict=True)
     )
     checker = ArgumentChecker((a, c))
     if not meets:
-        assert checker.check(given) == [array.ctypes.data for array in given]
+        assert checker.check(views) == [array.ctypes.data for array in views]
         return
     with pytest.raises(ArgumentError, match="output 'c' overlaps input 'a'"):
-        checker.check(given)
+        checker.check(views)
 
 
 @pytest.mark.parametrize(
@@ -226,10 +226,10 @@ def test_after_the_addresses_are_the_distances_of_rows() -> None:
     whole = Parameter("a", F32, (3, 4))
     any_row = Parameter("b", F32, (3, 4), strides=(5, 1), any_row=5)
     output = dataclasses.replace(any_row, name="c", is_output=True)
-    given = [np.zeros((3, row), np.float32)[:, :4] for row in (4, 7, 9)]
+    views = [np.zeros((3, row), np.float32)[:, :4] for row in (4, 7, 9)]
     checker = ArgumentChecker((whole, any_row, output))
-    addresses = [array.ctypes.data for array in given]
-    assert checker.check(given) == [*addresses, 7, 9]
+    addresses = [array.ctypes.data for array in views]
+    assert checker.check(views) == [*addresses, 7, 9]
 
 
 def test_inputs_may_be_one_array() -> None:
@@ -265,26 +265,26 @@ ACCEPTED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("position", range(3))
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_accepted(case: str, position: int) -> None:
-    given = arrays()
-    given[position] = ACCEPTED[case](given[position])
-    addresses = ArgumentChecker(parameters()).check(given)
-    assert addresses == [array.ctypes.data for array in given]
+    arguments = arrays()
+    arguments[position] = ACCEPTED[case](arguments[position])
+    addresses = ArgumentChecker(parameters()).check(arguments)
+    assert addresses == [array.ctypes.data for array in arguments]
 
 
 def test_a_mapped_file_is_an_array(tmp_path: Any) -> None:
-    given = arrays()
-    np.save(tmp_path / "a.npy", given[0])
-    given[0] = np.load(tmp_path / "a.npy", mmap_mode="r")
-    ArgumentChecker(parameters()).check(given)
+    arguments = arrays()
+    np.save(tmp_path / "a.npy", arguments[0])
+    arguments[0] = np.load(tmp_path / "a.npy", mmap_mode="r")
+    ArgumentChecker(parameters()).check(arguments)
 
 
 def test_remedies_fit_the_argument() -> None:
     checker = ArgumentChecker(parameters())
     a, b, c = arrays()
 
-    def remedy(*given: Any) -> str:
+    def remedy(*args: Any) -> str:
         with pytest.raises(ArgumentError) as caught:
-            checker.check(given)
+            checker.check(args)
         return caught.value.remedy
 
     assert "numpy.asarray(value, dtype='float32')" in remedy([1], b, c)
@@ -304,9 +304,9 @@ def test_remedies_fit_the_argument() -> None:
     ],
 )
 def test_parameters_that_cannot_be(fields: dict[str, Any], reason: str) -> None:
-    given: dict[str, Any] = {"name": "a", "dtype": F32, "shape": (2, 2)}
+    arguments: dict[str, Any] = {"name": "a", "dtype": F32, "shape": (2, 2)}
     with pytest.raises(ValueError, match=reason):
-        Parameter(**(given | fields))
+        Parameter(**(arguments | fields))
 
 
 def test_parameters_that_do_not_go_together() -> None:

@@ -51,7 +51,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Any:
     for kind in (Told, Holder):
         kernel(*map(kind, operands()))
 
-    def fail(*given: Any) -> Any:
+    def fail(*args: Any) -> Any:
         raise AssertionError("the slow way")
 
     monkeypatch.setattr(module, "quickly_shared", fail)

@@ -29,12 +29,12 @@ def zeros(*shape: int, dtype: Any = F32) -> Any:
 
 def strided(name: str, strides: str, remedy: str = "", row: int = 0) -> str:
     """The sentence for an array that is not contiguous."""
-    own = name.split("'")[1]
+    operand = name.split("'")[1]
     text = f"{name} is not contiguous in row-major order: it has strides {strides} "
     text += f"bytes; {remedy or 'give numpy.ascontiguousarray(array)'}"
     if row:
-        text += f", or compile a Spec with {own}=ld{row}, or {own}=ld? for rows any "
-        text += "distance apart"
+        text += f", or compile a Spec with {operand}=ld{row}, or {operand}=ld? for rows"
+        text += " any distance apart"
     return text
 
 
@@ -189,15 +189,15 @@ def test_rows_of_any_distance_are_those_that_lie_like_some_distance(
     steps = (*(np.multiply.accumulate((9, *shape[-2:0:-1]))[::-1]), 1)
     parameter = Parameter("x", F32, shape, strides=tuple(map(int, steps)), any_row=9)
     for strides in itertools.product(range(10), repeat=len(shape)):
-        found = parameter.row_of(shape, tuple(step * size for step in strides))
-        own = places(shape, strides)
+        row_stride = parameter.row_of(shape, tuple(step * size for step in strides))
+        wanted = places(shape, strides)
         fits = [
             row
             for row in range(whole, 10)
-            if np.array_equal(places(shape, parameter.with_row(row).strides), own)
+            if np.array_equal(places(shape, parameter.with_row(row).strides), wanted)
         ]
-        assert (found is not None) == bool(fits), strides
-        assert found is None or found in fits
+        assert (row_stride is not None) == bool(fits), strides
+        assert row_stride is None or row_stride in fits
         in_bytes = tuple(step * size for step in strides)
         assert parameter.lies_as_one(shape, in_bytes) == bool(fits)
 
@@ -241,7 +241,7 @@ def test_a_form_is_taken_however_it_lies(array: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("array", "words"),
     [
         (zeros(6, 8).tolist(), "'lhs' is not a NumPy array but a list"),
         (np.ma.zeros((6, 8), F32), "'lhs' is a masked array"),
@@ -249,6 +249,6 @@ def test_a_form_is_taken_however_it_lies(array: Any) -> None:
         (zeros(8, 6), "'lhs' has shape .8, 6., expected"),
     ],
 )
-def test_another_form_is_refused_however_it_lies(given: Any, words: str) -> None:
+def test_another_form_is_refused_however_it_lies(array: Any, words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
-        diagnose_form(given, PLAIN)
+        diagnose_form(array, PLAIN)

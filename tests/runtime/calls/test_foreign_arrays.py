@@ -55,7 +55,7 @@ class Old(Exported):
     def __dlpack__(self) -> Any:  # type: ignore[override]
         array, rank = self.array, self.array.ndim
         numbers = ctypes.c_int64 * rank
-        self.kept = (
+        self.extents = (
             numbers(*array.shape),
             numbers(*(stride // array.itemsize for stride in array.strides)),
         )
@@ -66,10 +66,12 @@ class Old(Exported):
             code=4 if array.dtype == ml_dtypes.bfloat16 else 2,
             bits=8 * array.itemsize,
             lanes=self.lanes,
-            shape=ctypes.cast(self.kept[0], ctypes.POINTER(ctypes.c_int64)),
+            shape=ctypes.cast(self.extents[0], ctypes.POINTER(ctypes.c_int64)),
         )
         if self.has_strides:
-            tensor.strides = ctypes.cast(self.kept[1], ctypes.POINTER(ctypes.c_int64))
+            tensor.strides = ctypes.cast(
+                self.extents[1], ctypes.POINTER(ctypes.c_int64)
+            )
         self.managed = Managed(tensor)
         return _new_capsule(ctypes.addressof(self.managed), b"dltensor", None)
 
@@ -163,10 +165,10 @@ def test_arrays_without_elements_or_axes(kind: Any, shape: tuple[int, ...]) -> N
         4 * math.prod(shape[axis + 1 :] or (1,)) or 4 for axis in range(len(shape))
     ]
     one = np.ones(1, np.float32)
-    given = kind(np.lib.stride_tricks.as_strided(one, shape, strides))
-    result = shared(given, Parameter("a", np.dtype(np.float32), (8, 8)))
+    array = kind(np.lib.stride_tricks.as_strided(one, shape, strides))
+    result = shared(array, Parameter("a", np.dtype(np.float32), (8, 8)))
     assert result.shape == shape
-    assert np.array_equal(result, given.array)
+    assert np.array_equal(result, array.array)
 
 
 def test_memory_of_another_device_is_refused() -> None:
@@ -223,10 +225,10 @@ def test_a_gradient_is_refused_until_it_is_not_wanted() -> None:
 def test_bound_arrays_are_kept_alive() -> None:
     a, b = operands()
     kernel = morello.compile("matmul:8x8x8:f32", threads=1)
-    given = Exported(a.copy())
-    watched = weakref.ref(given.array)
-    bound = kernel.bind(given, b)
-    del given
+    exported = Exported(a.copy())
+    watched = weakref.ref(exported.array)
+    bound = kernel.bind(exported, b)
+    del exported
     gc.collect()
     assert watched() is not None
     assert np.array_equal(bound(), a @ b)
@@ -250,6 +252,6 @@ def test_tensors_without_memory_are_refused() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     kernel = morello.compile("relu:4x5:f32", threads=1)
     out = np.empty((4, 5), np.float32)
-    for given in ((), (out,)):
+    for outputs in ((), (out,)):
         with pytest.raises(ArgumentError, match="cannot be shared: it has none"):
-            kernel(torch._efficientzerotensor((4, 5)), *given)
+            kernel(torch._efficientzerotensor((4, 5)), *outputs)

@@ -38,12 +38,12 @@ class Api(ctypes.Structure):
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Tensor))
-def describe(given: Any, tensor: Any) -> int:
+def describe(foreign: Any, tensor: Any) -> int:
     """What a library writes in C: here it is told by the object."""
-    given.calls += 1
-    if given.fails:
+    foreign.calls += 1
+    if foreign.fails:
         return -1
-    tensor[0] = given.tensor
+    tensor[0] = foreign.tensor
     return 0
 
 
@@ -63,12 +63,12 @@ class Described:
     def __init__(self, array: Array, offset: int = 0, **fields: int) -> None:
         self.array, self.calls, self.fails = array, 0, False
         numbers = ctypes.c_int64 * array.ndim
-        self.kept = (
+        self.extents = (
             numbers(*array.shape),
             numbers(*(stride // array.itemsize for stride in array.strides)),
         )
         shape, strides = (
-            ctypes.cast(each, ctypes.POINTER(ctypes.c_int64)) for each in self.kept
+            ctypes.cast(each, ctypes.POINTER(ctypes.c_int64)) for each in self.extents
         )
         word = dlpack_word(array.dtype)
         told = {
@@ -107,12 +107,12 @@ def known() -> None:
 def test_arrays_are_described_and_not_handed_over() -> None:
     a, b, c = operands()
     kernel = unsearched(SPEC, 0)
-    given = Described(a), Described(b, offset=64)
-    assert np.array_equal(kernel(*given), a @ b)
-    assert kernel(*given, c) is c
-    assert kernel(given[0], b, out=c) is c
+    described = Described(a), Described(b, offset=64)
+    assert np.array_equal(kernel(*described), a @ b)
+    assert kernel(*described, c) is c
+    assert kernel(described[0], b, out=c) is c
     assert np.array_equal(c, a @ b)
-    assert [each.calls for each in given] == [3, 2]
+    assert [each.calls for each in described] == [3, 2]
 
 
 def test_what_the_table_of_types_points_to_is_held() -> None:
@@ -157,16 +157,16 @@ def test_bf16_and_any_row() -> None:
 def test_what_does_not_fit_goes_the_slow_way(field: str, value: int) -> None:
     """There it is taken as ``__dlpack__`` says."""
     a, b, _ = operands()
-    given = Described(a, **{field: value})
-    assert np.array_equal(unsearched(SPEC, 0)(given, b), a @ b)
-    assert given.calls
+    described = Described(a, **{field: value})
+    assert np.array_equal(unsearched(SPEC, 0)(described, b), a @ b)
+    assert described.calls
 
 
 def test_failures_of_a_library_are_not_seen() -> None:
     a, b, _ = operands()
-    given = Described(a)
-    given.fails = True
-    assert np.array_equal(unsearched(SPEC, 0)(given, b), a @ b)
+    described = Described(a)
+    described.fails = True
+    assert np.array_equal(unsearched(SPEC, 0)(described, b), a @ b)
     with pytest.raises(ArgumentError, match="'lhs' has shape"):
         unsearched(SPEC, 0)(Described(a[:4].copy()), b)
 
@@ -195,9 +195,9 @@ def test_subclasses_and_other_versions_are_not_learned() -> None:
         foreign_types.learn(kind)
     assert process().types == before
     a, b, _ = operands()
-    given = Inherits(a)
-    assert np.array_equal(unsearched(SPEC, 0)(given, b), a @ b)
-    assert not given.calls
+    described = Inherits(a)
+    assert np.array_equal(unsearched(SPEC, 0)(described, b), a @ b)
+    assert not described.calls
 
 
 def test_tensors_of_torch() -> None:
@@ -231,13 +231,13 @@ def test_arrays_of_jax_are_read_by_the_buffer_protocol(
     monkeypatch.delattr("morello.runtime.calls.function.quickly_shared")  # the slow way
     a, b, c = operands()
     kernel = unsearched(SPEC, 0)
-    given, counts = a.view(ArrayImpl), []
+    array, counts = a.view(ArrayImpl), []
     for _ in range(3):
-        assert kernel(given, b, out=c) is c
+        assert kernel(array, b, out=c) is c
         assert np.array_equal(c, a @ b)
-        counts.append(sys.getrefcount(given))
+        counts.append(sys.getrefcount(array))
     assert len(set(counts)) == 1  # what was exported is released
-    given.resize((8, 9), refcheck=False)
+    array.resize((8, 9), refcheck=False)
     wide = np.zeros((8, 13), np.float32)
     wide[:, 2:11] = a
     any_row = unsearched("matmul:8x9x10:f32:lhs=ld?", 0)
@@ -259,15 +259,15 @@ def test_buffers_that_do_not_fit_are_refused_and_released(
 ) -> None:
     foreign_types.learn(ArrayImpl)
     _, b, _ = operands()
-    given = array.view(ArrayImpl)
-    before = sys.getrefcount(given)
+    viewed = array.view(ArrayImpl)
+    before = sys.getrefcount(viewed)
     with pytest.raises(ArgumentError, match=words):
-        unsearched(SPEC, 0)(given, b)
-    assert sys.getrefcount(given) == before
+        unsearched(SPEC, 0)(viewed, b)
+    assert sys.getrefcount(viewed) == before
 
 
 def test_a_deleted_array_is_told_apart() -> None:
-    given = Described(operands()[0])
-    given.is_deleted = lambda: True  # type: ignore[attr-defined]
+    described = Described(operands()[0])
+    described.is_deleted = lambda: True  # type: ignore[attr-defined]
     with pytest.raises(ArgumentError, match="was deleted, or donated"):
-        shared(given, unsearched(SPEC, 0).parameters[0])
+        shared(described, unsearched(SPEC, 0).parameters[0])

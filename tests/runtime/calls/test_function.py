@@ -214,14 +214,14 @@ def test_calls_at_the_same_time_have_workspaces_of_their_own(nbytes: int) -> Non
         engine = compile_llvm(MEET, cpu="haswell")
         function = NativeFunction(engine, "f", WORDS, nbytes)
         for call in (function, function.checked()):
-            found = meet(call, 4)
-            assert len(found) == 4
-            assert all(address % 64 == 0 for address in found)
+            workspaces = meet(call, 4)
+            assert len(workspaces) == 4
+            assert all(address % 64 == 0 for address in workspaces)
             # They are kept for later calls; of many only some are.
-            assert meet(call, 1) < found
+            assert meet(call, 1) < workspaces
             many = meet(call, 12)
             assert len(many) == 12
-            assert found < many
+            assert workspaces < many
             assert len(many & meet(call, 12)) >= 8
 
     check_in_child(child, seconds=60)
@@ -319,6 +319,6 @@ def test_a_new_output_lies_as_its_parameter_says(function: NativeFunction) -> No
         "c", F32, (1, 6, 8), ((6, 8),), is_output=True, strides=(60, 10, 1)
     )
     for inputs, strides in (((A, A), (40, 4)), ((A[None], A), (240, 40, 4))):
-        found = function._new_output(batch, inputs)
-        assert found.strides == strides
-        assert found.dtype == F32
+        output = function._new_output(batch, inputs)
+        assert output.strides == strides
+        assert output.dtype == F32

@@ -100,10 +100,10 @@ def test_rows_apart_do_not_go_the_slow_way(engine: Engine) -> None:
     call = checked(table, slow)
     memory = np.arange(10, dtype=np.float32).reshape(2, 5)
     rows, out = memory[:, 1:3], np.zeros((1, 2), np.float32)
-    for given in (rows, rows.T):
-        assert call(given, out) is out
+    for array in (rows, rows.T):
+        assert call(array, out) is out
         assert out.tolist() == [[1, 2]]
-        assert call(given, out.T) is not out
+        assert call(array, out.T) is not out
     assert slow.calls == []
     wrong = (
         np.zeros((2, 2), np.float32),
@@ -111,8 +111,8 @@ def test_rows_apart_do_not_go_the_slow_way(engine: Engine) -> None:
         np.zeros((2, 10), np.float32)[:, ::5][:, ::-1],
         memory[::-1, :2],
     )
-    for given in wrong:
-        assert call(given, out) == "slow"
+    for array in wrong:
+        assert call(array, out) == "slow"
 
 
 class Own(np.ndarray[Any, Any]):
@@ -150,9 +150,9 @@ def test_all_else_goes_the_slow_way(engine: Engine, case: str) -> None:
     slow = Slow()
     args, kwargs = UNUSUAL[case]
     assert quick(engine, slow)(*args, **kwargs) == "slow"
-    ((given, named),) = slow.calls
-    assert len(given) == len(args)
-    assert all(one is other for one, other in zip(given, args, strict=True))
+    ((positional, named),) = slow.calls
+    assert len(positional) == len(args)
+    assert all(one is other for one, other in zip(positional, args, strict=True))
     assert named.keys() == kwargs.keys()
     assert all(named[name] is value for name, value in kwargs.items())
 

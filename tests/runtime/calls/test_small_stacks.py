@@ -41,17 +41,17 @@ def test_a_thread_with_a_small_stack_compiles() -> None:
 
 @pytest.mark.parametrize("size", [_SMALL, 2 << 20])
 def test_calls_have_a_large_stack(size: int) -> None:
-    found: list[int] = []
+    sizes: list[int] = []
     before = threading.stack_size(size)
     try:
         thread = threading.Thread(
-            target=lambda: found.extend((stack_bytes(), on_large_stack(stack_bytes)()))
+            target=lambda: sizes.extend((stack_bytes(), on_large_stack(stack_bytes)()))
         )
         thread.start()
         thread.join()
         assert threading.stack_size() == size
     finally:
         threading.stack_size(before)
-    own, of_call = found
-    assert own > 0.9 * size  # a thread may get the stack of one that has ended
-    assert of_call == own if own > 1 << 20 else of_call > 7 << 20
+    of_thread, of_call = sizes
+    assert of_thread > 0.9 * size  # a thread may get the stack of one that has ended
+    assert of_call == of_thread if of_thread > 1 << 20 else of_call > 7 << 20

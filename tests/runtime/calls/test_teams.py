@@ -69,18 +69,18 @@ Call = Callable[..., Any]
 def function(processors: int) -> NativeFunction:
     """The function in a process that seems to have ``processors`` processors."""
     assert openmp_library()
-    made = NativeFunction(
+    native = NativeFunction(
         compile_llvm(REGION, cpu="haswell"), "f", PARAMETERS, threads=2
     )
-    made._table.head.processors = processors
-    return made
+    native._table.head.processors = processors
+    return native
 
 
-def ways(made: NativeFunction) -> dict[str, Call]:
+def ways(native: NativeFunction) -> dict[str, Call]:
     return {
-        "checked": made.checked(),
-        "bound": lambda *args, out: made.bind(*args, out)(),
-        "slow": made,
+        "checked": native.checked(),
+        "bound": lambda *args, out: native.bind(*args, out)(),
+        "slow": native,
     }
 
 
@@ -217,10 +217,10 @@ started:
     data, table = Process(), Table(threads=3, processors=8)
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
     enter = kind(engine.address("join"))
-    given = ctypes.addressof(data), ctypes.addressof(table)
+    addresses = ctypes.addressof(data), ctypes.addressof(table)
     before = len([*Path("/proc/self/task").iterdir()])
-    assert enter(*given) == threads
+    assert enter(*addresses) == threads
     assert data.busy == threads
     assert len([*Path("/proc/self/task").iterdir()]) == before
     if threads == 3:  # it is tried once
-        assert enter(*given) == threads
+        assert enter(*addresses) == threads

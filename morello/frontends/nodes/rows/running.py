@@ -5,7 +5,7 @@ a step for each pair of elements. Here each step adds what is 1, 2, 4 … places
 """
 
 from morello.frontends.nodes.rewriting import Rewriter
-from morello.frontends.nodes.tensors import Access, Node, Tensors, own_axes
+from morello.frontends.nodes.tensors import Access, Node, Tensors, identity_axes
 from morello.spec.graphs.expression import Call, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, renamed
@@ -25,7 +25,7 @@ class _RunningSums(Rewriter):
         axis = _axis(node)
         if axis is None or node.into is not None:
             return self.add(node)
-        shape, identity = node.shape, own_axes(node.shape)
+        shape, identity = node.shape, identity_axes(node.shape)
         places = {a.dim: i for i, a in enumerate(node.axes) if a.dim is not None}
         (dim,) = (d for d in node.reads[0].axes[axis].dims if d in places)
         plain = list(node.reads[0].axes)

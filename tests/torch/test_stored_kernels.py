@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from morello.frontends import kept_kernels
+from morello.frontends import stored_kernels
 from morello.runtime.code_cache import entries
 from morello.search.storage.shelf import SHELF
 from morello.torch import group, ranged
@@ -119,14 +119,14 @@ def test_another_program_is_compiled(
     lowered: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(Small())
-    whole = kept_kernels.settled
+    whole = stored_kernels.settled
 
     def settled(*arguments: Any) -> Any:
         spec, solution = whole(*arguments)
         other = dataclasses.replace(solution.impl, cost=solution.impl.cost + 1)
         return spec, dataclasses.replace(solution, impl=other)
 
-    monkeypatch.setattr(kept_kernels, "settled", settled)
+    monkeypatch.setattr(stored_kernels, "settled", settled)
     run(Small())
     assert len(lowered) == 2
 

@@ -1,4 +1,4 @@
-"""Kernels of models that a process before has made: `kept_kernel`, `keep_kernel`.
+"""Kernels of models that a process before has made: `stored_kernel`, `store_kernel`.
 
 An entry of the folder of machine code (`morello.runtime.code_cache`), whose rules say
 who may read it, has the name that whoever compiles gives it: what a model was read of.
@@ -38,7 +38,7 @@ _MOST = LIMIT // 4
 
 
 @dataclasses.dataclass(frozen=True)
-class _Kept:
+class _Entry:
     """An entry.
 
     Args:
@@ -71,7 +71,7 @@ def model_driver(
 
 @on_large_stack
 @in_any_interpreter
-def kept_kernel(
+def stored_kernel(
     name: str,
     *,
     target: str | Target | None = None,
@@ -83,7 +83,7 @@ def kept_kernel(
     none, or it would now have another program.
 
     Args:
-        name: that `keep_kernel` was given.
+        name: that `store_kernel` was given.
         target, threads, db, tune: as `Model.compile` takes them.
 
     Raises:
@@ -95,14 +95,14 @@ def kept_kernel(
     data = read_entry(driver.search.code, _entry(name))
     if data is None:
         return None
-    entry: _Kept = pickle.loads(data)
+    entry: _Entry = pickle.loads(data)
     if entry.target != driver.target or not _holds(entry.answers, driver):
         return None
     kernel: Kernel = pickle.loads(entry.kernel)
     return kernel, entry.text
 
 
-def keep_kernel(
+def store_kernel(
     name: str,
     kernel: Kernel,
     text: str,
@@ -123,7 +123,7 @@ def keep_kernel(
     programs = [answer.program for answer in answers.values()]
     if folder is None or not all(p is None or p[1].complete for p in programs):
         return
-    entry = _Kept(driver.target, answers, text, pickle.dumps(kernel))
+    entry = _Entry(driver.target, answers, text, pickle.dumps(kernel))
     if len(entry.kernel) <= _MOST:
         write_entry(folder, _entry(name), pickle.dumps(entry))
 

@@ -19,7 +19,7 @@ import llvmlite.binding as lb
 import numpy as np
 
 
-class KeptObject:
+class CachedObject:
     """The object file of a function."""
 
     def __init__(self, function: str) -> None:

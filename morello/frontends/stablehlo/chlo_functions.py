@@ -1,6 +1,6 @@
 """Functions of CHLO that graphs have, which upstream expands into several ops.
 
-`keep_functions` is the entry point: each becomes one op of `math`, by the table of
+`write_as_math` is the entry point: each becomes one op of `math`, by the table of
 functions. ``erfc`` of GELU becomes 1 + erf, as JAX writes it: x/2 · erfc(-x/√2). There
 the factor x makes the error of the sum as small as that of the product; elsewhere small
 values of ``erfc`` would lose their digits.
@@ -20,7 +20,7 @@ _MATH = {
 """The op of MLIR for each of CHLO."""
 
 
-def keep_functions(module: ir.Operation) -> None:
+def write_as_math(module: ir.Operation) -> None:
     """Write the functions of f32 of CHLO as ops of `math`, in place."""
     ops = all_ops(module, *_MATH, outer_first=True)
     for op in [op for op in ops if _is_f32(op.results[0])]:

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from morello.search.compiled import compiled, kept_objects
+from morello.search.compiled import compiled, object_cache
 from morello.search.compiled.entries import object_code
-from morello.search.compiled.kept_objects import KeptObject
+from morello.search.compiled.object_cache import CachedObject
 from morello.search.compiled.parameters import FUNCTIONS
 from tests.child import printed
 
@@ -18,46 +18,46 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     blocked = tmp_path / "file"
     blocked.touch()
     monkeypatch.setattr(
-        kept_objects, "_folders", lambda: (blocked / "below", tmp_path / "cache")
+        object_cache, "_folders", lambda: (blocked / "below", tmp_path / "cache")
     )
     return tmp_path / "cache"
 
 
 def test_a_folder_that_cannot_be_written_to_is_passed_over(folder: Path) -> None:
-    kept = KeptObject("sweep")
-    assert kept.read() is None
-    kept.write(b"code")
-    assert kept.read() == b"code"
-    assert [path.name for path in folder.iterdir()] == [kept.name]
-    assert (folder / kept.name).stat().st_mode & 0o777 == 0o644
+    machine_code = CachedObject("sweep")
+    assert machine_code.read() is None
+    machine_code.write(b"code")
+    assert machine_code.read() == b"code"
+    assert [path.name for path in folder.iterdir()] == [machine_code.name]
+    assert (folder / machine_code.name).stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty"])
 def test_a_damaged_object_is_not_loaded(folder: Path, damage: str) -> None:
-    kept = KeptObject("sweep")
-    kept.write(b"some code")
-    path = folder / kept.name
+    machine_code = CachedObject("sweep")
+    machine_code.write(b"some code")
+    path = folder / machine_code.name
     data = path.read_bytes()
     path.write_bytes(
         {"cut": data[:-1], "changed": data[:-1] + b"!", "empty": b""}[damage]
     )
-    assert kept.read() is None
+    assert machine_code.read() is None
 
 
 def test_an_object_of_other_sources_makes_room(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_objects, "_origin", lambda: "old")
-    KeptObject("sweep").write(b"old")
-    KeptObject("gather").write(b"another function")
+    monkeypatch.setattr(object_cache, "_origin", lambda: "old")
+    CachedObject("sweep").write(b"old")
+    CachedObject("gather").write(b"another function")
     monkeypatch.undo()
-    monkeypatch.setattr(kept_objects, "_folders", lambda: (folder,))
-    kept = KeptObject("sweep")
-    assert kept.read() is None
-    kept.write(b"new")
+    monkeypatch.setattr(object_cache, "_folders", lambda: (folder,))
+    machine_code = CachedObject("sweep")
+    assert machine_code.read() is None
+    machine_code.write(b"new")
     assert len(list(folder.iterdir())) == 3  # another version may be in use
-    monkeypatch.setattr(kept_objects, "_beside", lambda: folder)
-    kept.write(b"new")
+    monkeypatch.setattr(object_cache, "_beside", lambda: folder)
+    machine_code.write(b"new")
     names = {path.name.split(".")[0] for path in folder.iterdir()}
     assert names == {"sweep", "gather"}
     assert len(list(folder.iterdir())) == 2
@@ -66,10 +66,10 @@ def test_an_object_of_other_sources_makes_room(
 def test_an_installed_package_leaves_nothing_beside_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    beside = kept_objects._beside()
-    assert kept_objects._folders()[0] == beside
-    monkeypatch.setattr(kept_objects, "_is_checkout", lambda: False)
-    first, last = kept_objects._folders()
+    beside = object_cache._beside()
+    assert object_cache._folders()[0] == beside
+    monkeypatch.setattr(object_cache, "_is_checkout", lambda: False)
+    first, last = object_cache._folders()
     assert first.name == "morello"
     assert last == beside
 

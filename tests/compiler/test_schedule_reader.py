@@ -100,31 +100,31 @@ BESIDE_THE_SPEC = {
 def test_what_is_beside_the_spec_and_its_actions_is_refused(
     name: str, schedule: str
 ) -> None:
-    given = BESIDE_THE_SPEC[name](schedule)
-    assert given != schedule
+    text = BESIDE_THE_SPEC[name](schedule)
+    assert text != schedule
     with pytest.raises(ScheduleError, match=r'^(the .* MLIR: )?"-":\d+:\d+: '):
-        morello.compile(SQUARE, schedule=given)
+        morello.compile(SQUARE, schedule=text)
     with pytest.raises(ScheduleError):
-        read_program(given, parse_spec(SQUARE, AVX2.limits), AVX2)
+        read_program(text, parse_spec(SQUARE, AVX2.limits), AVX2)
 
 
 def test_a_refusal_says_where_and_what_is_legal(schedule: str) -> None:
-    given = at_end(schedule, "transform.print %arg0 : !transform.any_op")
-    line = given[: given.index("transform.print")].count("\n") + 1
+    text = at_end(schedule, "transform.print %arg0 : !transform.any_op")
+    line = text[: text.index("transform.print")].count("\n") + 1
     with pytest.raises(
         ScheduleError,
         match=rf"^\"-\":{line}:5: 'transform\.print' is no op of a schedule; those are "
         r".*morello_transform\.tile, .*transform\.include, ",
     ):
-        morello.compile(SQUARE, schedule=given)
+        morello.compile(SQUARE, schedule=text)
 
 
 @pytest.mark.parametrize(
     "name", ["memcpy", "omp_get_thread_num", "__kmpc_barrier", "main", '"a b\\0A"']
 )
 def test_the_functions_own_name_is_not_taken(name: str, schedule: str) -> None:
-    given = schedule.replace("@matmul_4x4x4_f32(", f"@{name}(")
-    kernel = morello.compile(SQUARE, schedule=given)
+    text = schedule.replace("@matmul_4x4x4_f32(", f"@{name}(")
+    kernel = morello.compile(SQUARE, schedule=text)
     assert kernel.object == morello.compile(SQUARE, schedule=schedule).object
     lhs, rhs = kernel.spec.random(np.random.default_rng(0))
     assert np.array_equal(kernel(lhs, rhs), kernel.spec.evaluate(lhs, rhs))
@@ -139,8 +139,8 @@ def test_places_reach_no_object(schedule: str) -> None:
         'name = "a", file = #f, subprogramFlags = Definition>\n'
     )
     line = '    return loc(fused<#s>["a.c":1:1])\n  } loc(fused<#s>["a.c":1:1])\n'
-    given = scope + schedule.replace("    return\n  }\n", line)
-    kernel = morello.compile(SQUARE, schedule=given)
+    text = scope + schedule.replace("    return\n  }\n", line)
+    kernel = morello.compile(SQUARE, schedule=text)
     assert kernel.object == morello.compile(SQUARE, schedule=schedule).object
 
 
@@ -158,13 +158,13 @@ def test_inclusions_that_multiply_are_refused_at_once() -> None:
         sequence(f"s{n}", 2 * include(f"s{n + 1}", "x") if n < count else "")
         for n in range(count + 1)
     ]
-    given = MODULE + MATCH + include("s0", "m") + END + "".join(doubled) + "}"
+    text = MODULE + MATCH + include("s0", "m") + END + "".join(doubled) + "}"
     with pytest.raises(ScheduleError, match=r"a run of the sequence @s\d+ takes 131,0"):
-        morello.compile(SPEC, schedule=given)
+        morello.compile(SPEC, schedule=text)
 
 
 def test_a_sequence_that_includes_itself_is_refused() -> None:
-    given = (
+    text = (
         MODULE
         + MATCH
         + include("a", "m")
@@ -174,22 +174,22 @@ def test_a_sequence_that_includes_itself_is_refused() -> None:
         + "}"
     )
     with pytest.raises(ScheduleError, match=r"recursion|includes itself"):
-        morello.compile(SPEC, schedule=given)
+        morello.compile(SPEC, schedule=text)
 
 
 def test_loops_over_payloads_are_not_nested() -> None:
     loop = "transform.foreach %m : !transform.any_op { ^bb0(%y: !transform.any_op):\n"
-    given = MODULE + MATCH + loop + loop.replace("%y", "%z") + "} }\n" + END + "}"
+    text = MODULE + MATCH + loop + loop.replace("%y", "%z") + "} }\n" + END + "}"
     with pytest.raises(ScheduleError, match=r"foreach' inside of 'transform\.foreach"):
-        morello.compile(SPEC, schedule=given)
+        morello.compile(SPEC, schedule=text)
 
 
 def test_a_module_names_no_file(schedule: str) -> None:
-    given = schedule.replace('"avx2"', '"@/dev/zero"')
+    text = schedule.replace('"avx2"', '"@/dev/zero"')
     with pytest.raises(TargetError, match="unknown target '@/dev/zero'"):
-        morello.compile(SQUARE, schedule=given)
+        morello.compile(SQUARE, schedule=text)
     with pytest.raises(MorelloError, match="unknown target '@/dev/zero'"):
-        morello.compile(SQUARE, schedule=given, target="avx2")
+        morello.compile(SQUARE, schedule=text, target="avx2")
 
 
 def test_a_comment_names_no_target(schedule: str) -> None:
@@ -229,16 +229,16 @@ def test_a_text_that_would_crash_the_parser_is_refused(
 
 
 def test_brackets_in_strings_and_comments_are_text(schedule: str) -> None:
-    given = f"// {'{' * 999}\n{schedule}// {'<' * 999}"
-    assert morello.compile(SQUARE, schedule=given).schedule == given
+    text = f"// {'{' * 999}\n{schedule}// {'<' * 999}"
+    assert morello.compile(SQUARE, schedule=text).schedule == text
     with pytest.raises(ScheduleError, match=r"attribute 'a' of 'morello\.matmul'"):
         morello.compile(SQUARE, schedule=with_attribute(schedule, f'"{"[" * 999}"'))
 
 
 def test_text_that_is_no_unicode_is_refused(schedule: str) -> None:
-    given = schedule.replace("  func.func", "\n // \udc80\n  func.func", 1)
+    text = schedule.replace("  func.func", "\n // \udc80\n  func.func", 1)
     with pytest.raises(ScheduleError, match=r'^"-":3:5: .*is no Unicode text'):
-        morello.compile(SQUARE, schedule=given)
+        morello.compile(SQUARE, schedule=text)
 
 
 @pytest.mark.parametrize(
@@ -248,11 +248,11 @@ def test_attributes_that_the_bindings_have_no_class_for(
     value: str, schedule: str
 ) -> None:
     for name in ("sizes", "morello.id", "limits", "serial", "morello.target", "dim"):
-        given = re.sub(rf"\b{name} = [^,}}]*(<[^>]*>)?", f"{name} = {value}", schedule)
-        if given == schedule:  # it takes none: another op has it
+        text = re.sub(rf"\b{name} = [^,}}]*(<[^>]*>)?", f"{name} = {value}", schedule)
+        if text == schedule:  # it takes none: another op has it
             continue
         with pytest.raises(ScheduleError, match=r'"-":\d+:\d+: '):
-            morello.compile(SQUARE, schedule=given)
+            morello.compile(SQUARE, schedule=text)
 
 
 def test_a_handle_to_very_many_specs_is_refused(
@@ -266,7 +266,7 @@ def test_a_handle_to_very_many_specs_is_refused(
         for size in (512, 256, 128)
     )
     root = MATCH.split("%m")[0]
-    given = MODULE.replace("20", "1023") + root + lines + END + "}"
+    text = MODULE.replace("20", "1023") + root + lines + END + "}"
     monkeypatch.setattr(action_op, "MOST_SPECS", 2)
     with pytest.raises(ScheduleError, match="is given 3 Specs at once; at most 2"):
-        morello.compile("move:4x1023:f32", schedule=given)
+        morello.compile("move:4x1023:f32", schedule=text)
