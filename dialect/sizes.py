@@ -36,7 +36,7 @@ _RANGE = re.compile(r"([\w,]{1,64})=(\d{1,10}\.\.[\d+/]{0,22})", re.ASCII)
 
 
 def ranges_attribute(spec: Spec) -> dict[str, ir.Attribute]:
-    """The attribute of a Spec with ranges; none of another."""
+    """The attribute that holds the ranges of a Spec; None without ranges."""
     if not spec.ranges:
         return {}
     names = spec.kind.dims
@@ -90,7 +90,7 @@ class SizeOfCall:
     steps: tuple[int, ...] = ()
 
     def times(self, factor: int) -> "SizeOfCall":
-        """A multiple of it."""
+        """The size times a factor."""
         if factor == 1:
             return self
         steps = (*self.steps, -factor)

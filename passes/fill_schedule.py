@@ -145,7 +145,7 @@ def _defined_in(
 
 
 def _is_open(value: ir.Value, sequences: dict[str, ir.Operation]) -> bool:
-    """Whether a value is a handle that is not taken further in any of its uses."""
+    """Whether a value is a handle that no further action consumes."""
     if not str(value.type).startswith(("!transform.any_op", "!transform.op<")):
         return False
     return not any(_takes(use, sequences) for use in value.uses)

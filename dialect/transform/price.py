@@ -55,7 +55,7 @@ def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
 
 
 def is_goal(op: ir.Operation, spec: Spec, target: Target) -> bool:
-    """Whether a Spec op is as the goal of its function, or a part of its sizes, is."""
+    """Whether a Spec op is the goal of its function, or that of a part of its sizes."""
     function = _function(op)
     holder = op if GOAL_ATTRIBUTE in op.attributes or function is None else function
     attribute = attribute_of(holder, GOAL_ATTRIBUTE)
@@ -71,7 +71,7 @@ def part_goal(op: ir.Operation, spec: Spec, target: Target) -> None:
 
 
 def pass_goal(op: ir.Operation, child: ir.Operation) -> None:
-    """Give what is left of an op the goal that it has of its own."""
+    """Hand the goal of a Spec op on to the op that replaces it."""
     if GOAL_ATTRIBUTE in op.attributes and GOAL_ATTRIBUTE not in child.attributes:
         child.attributes[GOAL_ATTRIBUTE] = op.attributes[GOAL_ATTRIBUTE]
 

@@ -88,7 +88,7 @@ class Expansion:
 
     @property
     def leading(self) -> tuple[Child, ...]:
-        """The holes of one Spec that say of which class the program is."""
+        """The holes whose programs say which class the whole program is of."""
         there = [child for child in self.children if int(child.exists)]
         return tuple(c for c in there if not c.is_lesser) or tuple(
             c for c in there if c.role == "first"
@@ -292,8 +292,8 @@ class Action(Interned):
     def varying_cost(
         self, frame: Frame, varying: frozenset[int], target: Target
     ) -> Ints:
-        """Millicycles beside the cost of its expansion, where a call says the sizes of
-        some dimensions."""
+        """Millicycles in addition to the cost of the expansion, where a call says some
+        sizes."""
         return 0
 
     def apply(self, spec: Spec, target: Target) -> Rewrite:

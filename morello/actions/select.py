@@ -74,7 +74,7 @@ class Select(Action):
 
 @lru_cache(maxsize=1024)
 def _needing(kind: type[Kind], kernels: tuple[str, ...]) -> tuple[Kernel, ...]:
-    """Kernels that may need room in a cache: few, and every key asks for them."""
+    """The few kernels for a class of kinds that may need room in a cache."""
     return tuple(
         kernel
         for kernel in kernels_for(kind, kernels)

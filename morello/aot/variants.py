@@ -1,4 +1,4 @@
-"""Several kernels of one Spec in one object, of which the CPU decides."""
+"""Several kernels of one Spec in one object: the CPU decides which one runs."""
 
 import dataclasses
 from collections.abc import Sequence

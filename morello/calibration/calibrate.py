@@ -24,7 +24,7 @@ from morello.search import Impl
 from morello.spec import Spec
 
 FIRST_RIDGE = 0.02
-"""Weight of what a coefficient was in the first fit."""
+"""Weight of the coefficients' former values in the first fit."""
 
 CHOSEN = 3.0
 """How many programs one counts for that a search has chosen, or nearly."""

@@ -160,7 +160,7 @@ def rows(timed: Sequence[Sequence[Timed]], target: Target) -> tuple[Row, ...]:
 
 
 def check_lines(check: Check, target: Target) -> Iterator[str]:
-    """Lines that say it, the worst of it last."""
+    """The result as lines, the worst Specs last."""
     width = max([len(row.kernel) for row in check.rows], default=6) + 2
     yield f"{'kernel':<{width}}{'programs':>8}{'measured/predicted':>20}{'regret':>8}"
     for row in check.rows:

@@ -34,7 +34,7 @@ COMMON = 0.3
 """Weight of an error that all programs of a Spec share, relative to how they differ."""
 
 FLOOR = 0.25
-"""No coefficient falls to less than this part of its value in one round."""
+"""The least part of its value that a coefficient may fall to in one round."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Measured:
     impl: Impl
     cycles: float
     weight: float = 1.0
-    """How many others of its Spec it counts for."""
+    """How many programs of its Spec it counts as in the fit."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """Result of a fit: the target before and after, with the errors of both."""
+    """The result of a fit: the target before and after, with the errors of both."""
 
     before: Target
     after: Target

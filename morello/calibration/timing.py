@@ -190,7 +190,7 @@ class Stopwatch:
         return look
 
     def time(self, spec: Spec, program: Code) -> Time:
-        """A call of one program, as `times` has it."""
+        """The time of a call of one program, as `times` measures it."""
         return self.times(spec, [program])[0]
 
     def times(self, spec: Spec, programs: Sequence[Code]) -> list[Time]:

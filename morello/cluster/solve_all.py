@@ -53,7 +53,7 @@ class Solved:
     """Seconds of CPU time of the process that searched; None if unknown."""
     tables: int = 0
     specs: int = 0
-    """How many were solved for it; 0 if everything was in the database."""
+    """How many Specs were solved for it; 0 if everything was in the database."""
     cost: int = 0
     """Millicycles of the best program."""
     worker: str = ""
@@ -61,7 +61,7 @@ class Solved:
     error: str = ""
     """Message of an error; empty if there was none."""
     measured: tuple[MeasuredRow, ...] = ()
-    """The programs that were timed, of `tune_all`: the model's choice first."""
+    """The programs that `tune_all` timed: the model's choice first."""
 
 
 MakeExecutor = Callable[[], Executor]

@@ -26,7 +26,7 @@ class CodeSeconds:
 
     def __init__(self) -> None:
         self._each: deque[float] = deque(maxlen=_KEPT)
-        """Seconds a part, of each kernel."""
+        """Compile time of the last kernels, in seconds per part."""
         self._most = 0
         """The most nodes of a part."""
 

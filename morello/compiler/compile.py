@@ -106,7 +106,7 @@ def _check_schedule(schedule: Any, spec: Any) -> None:
 
 
 def _check_range(spec: Spec, tune: Any) -> None:
-    """Refuse what a Spec with a size that each call says cannot have."""
+    """Refuse options that a Spec with run-time sizes does not support."""
     if tune == "learned":
         raise CompileError(
             f"{spec.kind.label} has a size that each call says, and the learned model "

@@ -51,7 +51,7 @@ def _renamed(text: str, names: dict[str, str]) -> str:
 
 
 def _unique(role: str, taken: set[str]) -> str:
-    """A name of its own: ``%main``, ``%main_1``, …"""
+    """A unique name: ``%main``, ``%main_1``, …"""
     later = (f"{role}_{count}" for count in itertools.count(1))
     name = next(n for n in itertools.chain([role], later) if n not in taken)
     taken.add(name)

@@ -67,7 +67,7 @@ class Lines:
     """Rows, a line of each, that are prefetched before the first of them is used: they
     should stay in L2 side by side."""
     beside: Ints | None = None
-    """Rows of another operand that come to L2 before these are used again there."""
+    """Rows of other operands that enter L2 before these lines are used again."""
     hidden: bool = True
     """Whether their arrival overlaps with the phase; else it adds to it."""
     prefetched: bool = False
@@ -82,8 +82,8 @@ class Lines:
     """Vectors that end in another line where rows do not begin on lines: each is loaded
     twice."""
     passes: Ints = 0
-    """Further passes over all of them, which find them in L2 as far as its sets hold
-    the rows of the operand."""
+    """Further passes over all of the lines; they hit L2 as far as its sets hold the
+    rows."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,8 @@ class CostModel(ABC):
 
     @abstractmethod
     def loop(self, trips: Ints, remainders: Ints) -> Ints:
-        """A loop beside its body: ``trips`` of it, and straight code after it."""
+        """The overhead of a loop without its body: of its trips, and of code after
+        it."""
 
     @abstractmethod
     def parallel(self, trips: Ints, remainders: Ints) -> Ints:
@@ -29,7 +30,8 @@ class CostModel(ABC):
 
     @abstractmethod
     def buffer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
-        """An operand's tile gets a buffer of its own: all but the copies themselves."""
+        """The cost of a buffer for an operand's tile, without the copies into and out
+        of it."""
 
     @abstractmethod
     def temporary(self, lines: Ints) -> Ints:

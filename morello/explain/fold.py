@@ -17,7 +17,7 @@ class Folded:
     """A node, and the moves above it that are shown with it."""
 
     moves: tuple[Node, ...]
-    """From the outermost; none of them makes code."""
+    """The moves above the node that generate no code, outermost first."""
     node: Node
 
     @property
@@ -27,7 +27,7 @@ class Folded:
 
     @property
     def numbers(self) -> str:
-        """Numbers of its nodes: ``7``, or ``3-6``."""
+        """The numbers of the row's nodes as text: ``7``, or ``3-6``."""
         first, last = self.first.number, self.node.number
         return str(last) if first == last else f"{first}-{last}"
 

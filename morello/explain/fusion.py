@@ -59,7 +59,7 @@ class Unfused:
 
     parts: tuple[Spec, ...]
     cost: int
-    """Millicycles of all of them."""
+    """Millicycles of all kernels together."""
 
 
 def temporaries(explanation: Explanation) -> tuple[Temporary, ...]:

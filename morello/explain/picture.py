@@ -16,7 +16,7 @@ from morello.explain.tiles import Stage, Tiles
 from morello.explain.words import TIMES, sizes
 
 _INSET = 5.0
-"""Pixels between a frame and the one within it."""
+"""Pixels between a frame and the next inner one."""
 
 _LEAST = 6.0
 """Pixels of the shortest side."""

@@ -163,7 +163,7 @@ def _alternatives(
 
 
 def count_text(alternatives: Alternatives, top: int) -> str:
-    """How many actions there are, and how many of them are shown."""
+    """The number of actions, and how many are shown, as text."""
     hidden = len(alternatives.rejected[top:])
     verb = "applies" if alternatives.applicable == 1 else "apply"
     parts = [f"{counted(alternatives.applicable, 'action')} {verb}"]

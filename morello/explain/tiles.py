@@ -24,7 +24,7 @@ class Stage:
     amount: int
     """Registers or cache lines that it takes there; 0 in MEM and of an argument."""
     is_copy: bool
-    """Whether it is a buffer of its own, not what a cache holds of the stage before."""
+    """Whether the tile is copied to a buffer, or only counts as held by a cache."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +111,7 @@ def below(
 
 
 def _seen(tile: Tiles, spec: Spec, index: int) -> Tiles:
-    """A tile as a view of it has it, which `collapse` and `drop` leave."""
+    """A tile seen through a view, as `collapse` and `drop` leave it."""
     *before, last = tile.stages
     layout, shape = spec.tensors[index].layout, spec.shape(index)
     last = dataclasses.replace(last, layout=layout, shape=shape)

@@ -51,7 +51,7 @@ def following(
 def _call(
     expressions: Sequence[Expression], sizes: Sequence[int], least: int, unit: int
 ) -> Call | None:
-    """A call of any size, where all are calls of one function: as `following`."""
+    """The call of any size, from calls of one function at each size, as `following`."""
     calls = [each for each in expressions if isinstance(each, Call)]
     if len(calls) < len(expressions) or len({*map(_form, calls)}) > 1:
         return None

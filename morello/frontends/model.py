@@ -154,13 +154,11 @@ class Model(Program):
                 the machine code (`morello.frontends.stored_kernels`).
             jobs: how many processes search; each takes up to 600 MB.
             partition: ``rule`` for the parts that the model lists (but the images of
-                convolutions by groups lie as is cheaper); ``cost`` for those
-                of the least cost that the search finds among these, pieces of them,
-                two joined, and maps computed again where they are read. It takes
-                searches of its own.
-            winograd: allow the rounding errors of Winograd's algorithm, by which those
-                convolutions are computed that it makes cheaper (`partitioned` says
-                which, and how much larger errors are).
+                convolutions by groups lie as is cheaper); ``cost`` for those of the
+                least cost that searches find among these, pieces of them, two joined,
+                and maps computed again where they are read.
+            winograd: compute convolutions by Winograd's algorithm where that is
+                cheaper, with larger rounding errors (`partitioned` says which).
 
         Raises:
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
@@ -424,8 +422,7 @@ def trusted_model(
         weights: arguments that change seldom. What is computed of them alone is no part
             of a call: `Kernel.held` computes it.
         fallback: as `from_mlir` takes it.
-        names: the ops' names for messages, by their locations; if it is left out, those
-            of the text.
+        names: the ops' names for messages, by location; those of the text by default.
         rounds: whether casts to bf16 and f16 round; without, a value that is written
             nowhere is not rounded.
         signature: the names and signs of its arguments and results; if it is left out,

@@ -247,7 +247,7 @@ def _survived(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> byte
 
 
 _BROKEN, _MODEL, _REFUSAL = b"\0", b"\1", b"\2"
-"""Before what a child has written: what it is, where that is all."""
+"""First byte of a child's answer, which says what follows."""
 
 
 def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:

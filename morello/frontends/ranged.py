@@ -134,7 +134,7 @@ class _Comparison:
             yield sources[0][place].argument, axes
 
     def _sources(self, tensors: Tensors) -> list[Source]:
-        """The given tensors but for constants of which a call reads the beginning."""
+        """The source tensors, without constants of which a call reads the beginning."""
         every = enumerate(tensors.all)
         return [
             tensor
@@ -270,7 +270,7 @@ class _Comparison:
         return Compose.of(canonical(graphs[0]).graph, kinds[0].flushing)
 
     def _check_reads(self, parts: list[Part], what: str, place: str) -> None:
-        """Refuse a settled operand of what the least size has not."""
+        """Refuse an operand of fixed size that the least size does not have."""
         greatest, after = (model.tensors.all for model in self.models[:2])
         for first, *others in zip(*(part.operands for part in parts), strict=True):
             count = math.prod(greatest[first.tensor].shape)
@@ -310,7 +310,7 @@ class _Comparison:
         )
 
     def _factor(self, per_size: Sequence[int], what: str, place: str) -> int:
-        """How many times the size a number is; 0 of one that is settled."""
+        """The factor by which a number is a multiple of the size; 0 if it is fixed."""
         if len(set(per_size)) == 1:
             return 0
         factor = per_size[0] // self.probes[0]

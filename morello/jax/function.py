@@ -75,6 +75,20 @@ def compile(
     original = of_any_size if ranges else jaxpr_as_fun(jaxpr)
     compiled = _differentiable(call(model.compile(**options)), original, jaxpr)
 
+    return _of_trees(compiled, name, (tree, out_tree), avals)
+
+
+def _of_trees(
+    flat: Any, name: str, trees: tuple[Any, Any], avals: Sequence[Any]
+) -> Callable[..., Any]:
+    """A function of trees of arrays, by one of flat arguments.
+
+    Args:
+        trees: of the arguments, and of the results.
+        avals: the shapes and dtypes of the flat arguments.
+    """
+    tree, out_tree = trees
+
     def run(*arguments: Any) -> Any:
         leaves, call_tree = jax.tree.flatten(arguments)
         if call_tree != tree:
@@ -82,8 +96,7 @@ def compile(
                 f"{name} was compiled for arguments {tree}, and {call_tree} was given",
                 "give the same tree of arrays, or compile it again",
             )
-        fitting = map(_as_array, leaves, avals)
-        return jax.tree.unflatten(out_tree, compiled(*fitting))
+        return jax.tree.unflatten(out_tree, flat(*map(_as_array, leaves, avals)))
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"Run {name}, compiled by Morello."

@@ -255,8 +255,8 @@ class _Rows:
     def _loaded(
         self, columns: Iterable[tuple[Value, Value]], rows: Sequence[int]
     ) -> list[Value]:
-        """Vectors of some rows, column by column: lanes after the elements of one hold
-        the neutral element."""
+        """Vectors of some rows, column by column; the last is filled with the neutral
+        element."""
         emitter, lanes = (
             self.running.emitter,
             self.kernel.isa.lanes(self.running.number),

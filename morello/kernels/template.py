@@ -38,7 +38,7 @@ class Kernel(ABC):
     name: str
     """The name in schedules and in the IR."""
     isa: Isa
-    """The instruction set of its code: its vectors are that wide."""
+    """The instruction set that its code is written for."""
     summary: str
     """A sentence on what it computes, for the reference."""
     of_kind: ClassVar[type[Any]] = Kind
@@ -125,7 +125,8 @@ class Kernel(ABC):
         )
 
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:
-        """The operands that it wants in registers; () of another kind."""
+        """The operands that it needs in registers; none for kinds that it does not
+        take."""
         return ()
 
     @property

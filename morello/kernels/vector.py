@@ -334,7 +334,7 @@ _LONG = 8
 """Operations of a function from which on vectors are computed in turn."""
 
 _REGISTERS = 8
-"""Registers for each of these vectors."""
+"""Registers that each vector of a step may take."""
 
 
 def _write(vectors: Sequence[_Vector], spec: Spec, operands: Sequence[Buffer]) -> None:

@@ -30,7 +30,7 @@ _TRAINED_AS = {
 """Coefficients whose parts models were trained to see among those of another."""
 
 _UNIT = 1000
-"""The price of one thing while it is counted."""
+"""The price in millicycles of one instruction or line while it is counted."""
 
 Decision = tuple[Spec, Action]
 
@@ -86,7 +86,7 @@ class Decisions:
             for decision in paid:
                 places.setdefault(decision, len(places))
         self.decisions = tuple(decision for _, decision in places)
-        """All of them, in the order of the columns of `runs`."""
+        """All decisions, in the order of the columns of `runs`."""
         self.runs = np.zeros((len(impls), len(places)))
         """How often each program runs each decision."""
         for row, paid in zip(self.runs, paid_by_program, strict=True):

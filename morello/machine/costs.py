@@ -74,19 +74,20 @@ class Coefficients:
 
 @dataclasses.dataclass(frozen=True)
 class OpCosts:
-    """Throughput of each class of instructions, and the latencies that chains show.
+    """Reciprocal throughput and latency of each class of instructions.
 
-    A throughput is 1/1000 cycle an instruction when nothing else is the limit.
+    The former is what an instruction takes in 1/1000 cycle where nothing else is the
+    limit.
     """
 
     fma: int
     """A vector multiply-add of floats, or another instruction of the multipliers."""
     fma_latency: int
-    """From one multiply-add to the next that needs its result."""
+    """Cycles / 1000 from a multiply-add of floats to one that needs its result."""
     multiply_add_int: int
     """A vector multiply and add of 32-bit integers."""
     multiply_add_int_latency: int
-    """From one 32-bit multiply and add to the next in its chain (the add)."""
+    """Cycles / 1000 from one add of integers to the next into the same sum."""
     load: int
     """A vector load, a load and broadcast, or a software prefetch."""
     store: int
@@ -98,21 +99,21 @@ class OpCosts:
     vector_op: int
     """Another vector operation: max, compare, blend, add of integers."""
     vector_op_latency: int
-    """From one such operation to the next that needs its result."""
+    """Cycles / 1000 from such an operation to one that needs its result."""
     scalar: int
     """One scalar element moved or computed on its own."""
     dot: int = 500
     """A vector of products of bytes, four of which are added to a sum at once."""
     dot_latency: int = 5000
-    """From one of them to the next that needs its result."""
+    """Cycles / 1000 from a product of bytes to the next one into the same sum."""
     dot_bf16: int = 500
     """A vector of products of bf16, two of which are added to a sum at once."""
     dot_bf16_latency: int = 6000
-    """From one of them to the next that needs its result."""
+    """Cycles / 1000 from a product of bf16 to the next one into the same sum."""
     tile_dot: int = 16000
     """A product of two tiles, added to a third, whatever rows they have."""
     tile_dot_latency: int = 52000
-    """From one of them to the next that needs its result."""
+    """Cycles / 1000 from a product of tiles to the next one into the same sum."""
     tile_row: int = 2250
     """A row of a tile loaded from L1 or L2."""
     tile_config: int = 214000

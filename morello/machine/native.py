@@ -41,7 +41,7 @@ _BY_FEATURE = {"amx-tile": _GOLDEN_COVE}
 a hypervisor may have set to that of a CPU of years before."""
 
 _UNMEASURED = (AVX512_VNNI_BF16, AVX512, AVX2_VNNI)
-"""By what any CPU can run, the best first."""
+"""Targets for CPUs that nobody has measured, the best first."""
 
 
 def native_target(machine: Host | None = None) -> Target:

@@ -29,7 +29,8 @@ class OperandContext:
     widened: tuple[tuple[str, int], ...] = ()
     """Operands whose rows would lie so in a wider dtype, and that dtype's bytes."""
     other: tuple[str, ...] = ()
-    """The other operands, if there are both."""
+    """The operands whose rows are not so far apart, where others are aliased or
+    widened."""
     row_distance: int = 0
     """The greatest power of two, in lines, that the rows of an aliased operand are a
     multiple of apart; 0 if none is aliased."""

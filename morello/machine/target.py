@@ -73,7 +73,7 @@ class Target(HashedOnce):
     l1_lines: int
     """Lines of the first-level data cache."""
     l1_ways: int
-    """The associativity of that cache: the number of its sets is a power of two."""
+    """The associativity of L1; the number of its sets is a power of two."""
     l2_lines: int
     """Lines of the second-level cache, a power of two."""
     coefficients: Coefficients

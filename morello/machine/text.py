@@ -52,7 +52,7 @@ UNNAMED = "avx2"
 """The target of a module that names none."""
 
 NATIVE = "native"
-"""Stands for the one of them that is nearest to this machine."""
+"""The name that stands for the target that is nearest to this machine."""
 
 _TEXT = re.compile(r"(?P<name>[\w.-]+)(?:\{(?P<changes>[^{}]*)\})?")
 

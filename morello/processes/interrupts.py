@@ -27,7 +27,7 @@ class _Gate:
     def __init__(self) -> None:
         self.handler: _Handler | None = None
         self.thread = 0
-        """The one that defers."""
+        """The thread that defers signals."""
         self.waiting: tuple[int, FrameType | None] | None = None
 
 

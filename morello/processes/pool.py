@@ -35,7 +35,7 @@ class Ended(Generic[Job, Result]):
     """Wall time since it was handed out."""
     result: Result | None = None
     death: str = ""
-    """The end of its process, if that died: there is no result then."""
+    """How the job's process died, if it did: then there is no result."""
 
 
 @dataclasses.dataclass
@@ -101,7 +101,7 @@ def _begin(
     take: Callable[[int], Job | None],
     call: Callable[[Job], Result],
 ) -> bool:
-    """Start a process if there is a job for it; whether there is."""
+    """Start a process for the next job; return whether there was one."""
     job = take(place)
     if job is None:
         return False

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from morello.processes.forks import defer_forks
 
 FEWER = 200
-"""The factor by which collections are rarer, and of them those of older objects."""
+"""The factor by which garbage collections are made rarer during a search."""
 
 _lock = threading.Lock()
 _searches = 0

@@ -3,7 +3,8 @@
 import numpy as np
 
 from morello.spec.elements.dtypes import Dtype
-from morello.spec.graphs.evaluate import UNIT_ROUNDOFF, bounded
+from morello.spec.functions.running_errors import UNIT_ROUNDOFF
+from morello.spec.graphs.evaluate import bounded
 from morello.spec.graphs.expression import Reference
 from morello.spec.kind import Array, Kind
 
@@ -47,7 +48,7 @@ def is_exact(kind: Kind, sizes: tuple[int, ...]) -> bool:
 
 
 def _is_sum(kind: Kind) -> bool:
-    """Whether it is the sum of one input."""
+    """Whether a kind is the plain sum of one input."""
     graph = kind.as_graph
     if graph is None or len(graph.nodes) > 1:
         return False

@@ -118,7 +118,7 @@ class Compose(Kind):
 
     @property
     def is_map(self) -> bool:
-        """One node that reduces nothing, of inputs that have all of its dimensions."""
+        """Whether it is one map of inputs that have all of its dimensions."""
         return self.graph.visits_once and not self.reductions
 
     @property

@@ -188,9 +188,9 @@ class Reform:
 
     kind: Kind
     dims: tuple[int, ...]
-    """For each of its dimensions that of the other."""
+    """For each dimension of this kind that of the original one."""
     operands: tuple[int, ...]
-    """For each of its operands that of the other; -1 for one that it lacks."""
+    """For each operand of this kind that of the original one; -1 for none."""
 
 
 @dataclasses.dataclass(frozen=True)

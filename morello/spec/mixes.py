@@ -97,7 +97,7 @@ def sums_fit(kind: Kind, dtypes: tuple[Dtype, ...], sizes: tuple[int, ...]) -> b
 
 
 def flushing_as(other: Kind, kind: Kind, dtypes: tuple[Dtype, ...]) -> Kind:
-    """A part of another kind: its products flush where those of the other may."""
+    """A kind that is part of another, flushing where that one does."""
     return kind.as_flushing(dtypes) if other.flushing else kind
 
 

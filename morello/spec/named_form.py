@@ -27,7 +27,7 @@ class NamedForm:
 
     @property
     def kind(self) -> Kind:
-        """The other kind."""
+        """The kind of the named form."""
         return self.embedding.kind
 
     @property

@@ -16,7 +16,7 @@ MOST = 100_000
 """How many texts one may stand for."""
 
 MOST_CHARACTERS = 1 << 26
-"""Maximum number of characters of all of them together."""
+"""The most characters of all expanded words together."""
 
 
 def expand_braces(text: str) -> tuple[str, ...]:

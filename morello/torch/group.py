@@ -74,7 +74,7 @@ class Group:
         """The name by which the graph around it prints it."""
 
     def __call__(self, *tensors: Any) -> Any:
-        """A tensor, or a tuple of them, as the nodes give it."""
+        """Run the group: a tensor, or a tuple of tensors, as its nodes return it."""
         return self._run(*tensors)
 
     def start(self) -> None:

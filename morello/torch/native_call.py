@@ -73,7 +73,7 @@ class Weights:
         return digest.digest()
 
     def _elements(self, weights: list[Any]) -> list[Any]:
-        """The bytes of each weight: its memory, or a copy of one with gaps."""
+        """The memory of each weight; of a weight with gaps that of a copy."""
         addresses = [*map(address_of, weights)]
         known, views = self._views
         if addresses != known:

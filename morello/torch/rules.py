@@ -164,8 +164,8 @@ def _bags(
 
 
 def _roll(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
-    """Along axes that a shift moves, by less than their size; without axes, of all
-    elements in a row."""
+    """A roll by shifts that are less than the axes; without axes, of all elements in a
+    row."""
     if not dims:
         return torch.roll(x.reshape(-1), shifts, 0).reshape(x.shape)
     pairs = list(zip(shifts, dims, strict=True))
@@ -335,7 +335,8 @@ def _three(
     sums: Sequence[int],
     unrolled: int = 1,
 ) -> Any:
-    """Sums of products of three tensors, each with axes of one place more."""
+    """A sum of products of three tensors (`_trilinear`), after their axes are
+    inserted."""
     del unrolled
 
     def wide(tensor: Any, axes: Sequence[int]) -> Any:

@@ -112,7 +112,7 @@ def _form(value: Any) -> Any:
 
 
 def static_graph(graph: Function, arguments: Sequence[Any]) -> GraphModule:
-    """The graph as it is for arguments of these shapes."""
+    """The graph specialised to arguments of these shapes."""
     with TRACING, torch.inference_mode(False), torch.no_grad():
         static: GraphModule = make_fx(graph, tracing_mode="fake")(*arguments)
     for node in list(static.graph.nodes):

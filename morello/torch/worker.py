@@ -16,7 +16,7 @@ from morello.search import Patience, Statistics
 Future = concurrent.futures.Future[None]
 
 LONGEST = 10.0
-"""Seconds that the end of a process waits for the step that is being done."""
+"""Seconds that a process waits at its end for the step that the thread is at."""
 
 
 class _Worker:
@@ -35,7 +35,7 @@ class _Worker:
             self.do(*task)
 
     def do(self, task: Callable[[], None], future: Future) -> None:
-        """Do a task, of which a future tells."""
+        """Run a task, and hand its result or its exception to a future."""
         try:
             if not self.is_over:
                 task()

@@ -104,8 +104,8 @@ def other_meaning(array: Any) -> tuple[str, str] | None:
 
 
 def check_numbers(operand: Any, dtype: np.dtype[Any]) -> None:
-    """Refuse an operand of another dtype than numbers and truth values, or of a class
-    of its own."""
+    """Refuse an operand whose dtype is neither numeric nor boolean, or a foreign
+    class."""
     other = other_meaning(operand)
     if other is not None:
         raise refusal(f"{other[0]}, is not traced", other[1])

@@ -65,8 +65,7 @@ def tracers(arguments: Any) -> Iterator[Tracer]:
 
 
 def widened(operand: Any, as_numbers: bool = False) -> Any:
-    """An operand of which a narrow float, and integers if it is asked for, are numbers
-    of f32."""
+    """An operand as f32: narrow floats always, integers on request."""
     is_read = isinstance(operand, Tracer) and (
         is_narrow(operand.dtype) or (as_numbers and operand.is_integer)
     )

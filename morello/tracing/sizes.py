@@ -146,8 +146,7 @@ class CallSize:
 
 
 def _outside(written: WrittenSizes, texts: Iterable[str]) -> list[tuple[int, ...]]:
-    """The sizes before the one range, of each text; fewer where it is not the last of
-    each."""
+    """For each text whose last size is the range, the fixed sizes before it."""
     ends = [0, *itertools.accumulate(text.count("x") + 1 for text in texts)]
     dims = {dim for one in written.ranges for dim in one.dims}
     return [

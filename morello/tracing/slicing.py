@@ -58,7 +58,7 @@ class Cut:
 
     @property
     def is_backwards(self) -> bool:
-        """Whether it leaves several elements in the other order."""
+        """Whether the index selects several elements in reverse order."""
         return self.places.step < 0 and len(self.places) > 1
 
     @property

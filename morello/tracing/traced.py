@@ -145,7 +145,7 @@ class Constant:
     value: Any
 
     def of(self, outputs: Sequence[Array]) -> Any:
-        """A copy of it."""
+        """A copy of the value."""
         return np.array(self.value)[()]
 
 

@@ -174,12 +174,12 @@ class Tracer(NDArrayOperatorsMixin):
 
     @property
     def T(self) -> "Tracer":  # noqa: N802 (NumPy's name)
-        """Axes the other way round."""
+        """The array with its axes reversed."""
         return self.transpose()
 
     @property
     def mT(self) -> "Tracer":  # noqa: N802 (NumPy's name)
-        """The last two axes the other way round."""
+        """The array with its last two axes swapped."""
         return self.swapaxes(-1, -2)
 
     def transpose(self, *axes: Any) -> "Tracer":
@@ -194,7 +194,7 @@ class Tracer(NDArrayOperatorsMixin):
         return self._seen(renamed(self._access.axes, places), shape)
 
     def swapaxes(self, axis1: int, axis2: int) -> "Tracer":
-        """Two axes the other way round."""
+        """The array with two axes swapped."""
         (a,), (b,) = axes_of(self.ndim, axis1), axes_of(self.ndim, axis2)
         order = [*range(self.ndim)]
         order[a], order[b] = b, a

@@ -1,4 +1,4 @@
-"""Fields of what a memref becomes in LLVM: an address, an offset and strides."""
+"""Fields of the LLVM structure that a memref becomes: address, offset, strides."""
 
 from morello.mlir import ir
 

@@ -64,7 +64,7 @@ def _guard(block: ir.Block) -> None:
 
 
 def _slot(word: ir.Type) -> tuple[ir.Value, ir.Value]:
-    """A word on the stack, and its address: a field of what a memref will be."""
+    """A word on the stack, and the address of it that the memref becomes in LLVM."""
     slot = memref.AllocaOp(ir.MemRefType.get([], word), [], []).result
     return slot, field_of(slot, ALIGNED)
 

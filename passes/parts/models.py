@@ -77,7 +77,7 @@ def _replace(function: ir.Operation, limits: Limits) -> None:
 
 
 def _reported(error: ModelError, module: ir.Operation) -> PassFailure:
-    """The last refusal as a failure, after the others were reported."""
+    """Report all refusals but the last, and return that as a failure."""
     *others, last = error.refusals
     for refusal in others:
         where = refusal.location or module.location

@@ -39,7 +39,7 @@ _LESSER, _GREATER = 4, 5
 
 
 def _either(of_integers: Any, of_floats: Any) -> Callable[..., Value]:
-    """An operation by the kind of its elements."""
+    """Make the float or the integer form of an operation, by its element type."""
 
     def operation(self: "Registers", a: Value, b: Value) -> Value:
         is_integer = isinstance(element_of(a), ir.IntegerType)

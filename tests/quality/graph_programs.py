@@ -17,8 +17,8 @@ from morello.spec.checking import EXACT_BOUND, reference, small_integers
 from morello.spec.elements.casts import stored_error
 from morello.spec.elements.dtypes import FLOATS
 from morello.spec.functions import BINARY, UNARY
+from morello.spec.functions.running_errors import UNIT_ROUNDOFF
 from morello.spec.graphs import canonical, print_graph
-from morello.spec.graphs.evaluate import UNIT_ROUNDOFF
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.names import SHORT_NAMES
 from morello.spec.mixes import legal_mixes

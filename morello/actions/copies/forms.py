@@ -14,7 +14,8 @@ from morello.spec.structure import has_several_products, products
 
 
 def makes_progress(source: TensorSpec, level: Memory, form: Form) -> bool:
-    """Whether a move goes the one way that moves go."""
+    """Whether a move brings an operand nearer, widens its dtype or packs it: none goes
+    back."""
     if level is not source.level:
         return source.level.is_beyond(level)
     if form.dtype is not source.dtype:

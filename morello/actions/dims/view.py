@@ -48,7 +48,7 @@ class View:
         )
 
     def child(self, frame: Frame) -> Child:
-        """The Specs, in a frame of the others."""
+        """The child Specs of the Specs of a frame."""
         last = self.joined[-1:]
         both = math.prod(frame.sizes[dim] for dim in self.joined)
         sizes = tuple(

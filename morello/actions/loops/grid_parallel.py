@@ -143,7 +143,7 @@ class GridParallel(Action):
 
 
 def _serial(child: Child, role: str, times: object, there: object) -> Child:
-    """A hole of one thread."""
+    """A child Spec that one thread computes alone."""
     key = dataclasses.replace(child.frame.key, serial=True)
     frame = dataclasses.replace(child.frame, key=key)
     return Child(role, frame, times, child.dims, there)

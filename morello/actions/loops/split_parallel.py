@@ -64,7 +64,7 @@ class Sharing:
     partial: tuple[int, ...]
     """The outputs of which each thread has a partial result."""
     buffers: tuple[TensorSpec, ...]
-    """The form of all partial results, of each of these."""
+    """For each output the form of the buffer of all partial results."""
     merge: PartKey
     """The key of the sum of partial results: the value of operand i is -1 - i."""
     share: int = -1

@@ -22,7 +22,7 @@ from morello.spec.frame import Frame, Ints
 from morello.spec.varying import why_settled
 
 _PARTS = frozenset({"main", "remainder", "low", "high"})
-"""Holes that some sizes have and others have not."""
+"""Roles of the holes that may be missing at some of the sizes."""
 
 Array = np.ndarray[Any, Any]
 

@@ -29,7 +29,7 @@ _PLACEMENTS = 3
 """
 
 _CHALLENGERS = 2
-"""The fastest of the others, which the first program may have to meet in turn."""
+"""The most of the fastest programs that the leading one meets in duels."""
 
 _LAST = 0.4
 """The part of the time that is left for the duels, at most."""

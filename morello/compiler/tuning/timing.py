@@ -125,7 +125,8 @@ _lock = threading.Lock()
 
 
 def _renew() -> None:
-    """Another lock in a forked child, which has not the thread that held this one."""
+    """A new lock in a forked child, where the thread that held the old one is
+    missing."""
     global _lock
     _lock = threading.Lock()
 

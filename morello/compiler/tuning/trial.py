@@ -66,8 +66,7 @@ class Trial:
         return Definition(self.spec, self.inputs, self.exact)
 
     def is_right(self, arguments: Sequence[Array]) -> bool:
-        """Whether a kernel has left right outputs, as `judge` says, but without what it
-        says of them."""
+        """Whether the outputs of a kernel are right: `judge` without its details."""
         outputs = self.outputs(arguments)
         return self.definition.holds(outputs) or self.judge(arguments).holds
 

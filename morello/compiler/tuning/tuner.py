@@ -84,7 +84,7 @@ class Tuned:
 
     @property
     def chosen(self) -> Candidate:
-        """The one that is used from now on."""
+        """The program that is used from now on."""
         return self.candidates[self.measured.chosen.place]
 
 

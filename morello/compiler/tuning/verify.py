@@ -23,11 +23,11 @@ class Verdict:
     differing: int
     """Elements whose bits are not the definition's (all NaNs count as one)."""
     example: str = ""
-    """The first of them."""
+    """The first wrong element, as text."""
     max_error: float | None = None
     """The greatest distance to the definition in f64; None where none is allowed."""
     of_bound: float | None = None
-    """The greatest part of its bound that an element uses; more than 1 is wrong."""
+    """The largest error of an element relative to its bound; more than 1 is wrong."""
 
     @property
     def is_exact(self) -> bool:

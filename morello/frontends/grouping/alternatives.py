@@ -17,7 +17,7 @@ from morello.frontends.grouping.groups import (
 from morello.spec.graphs.graph import MAP
 
 MOST_PRODUCTS = 2
-"""The most in a group: each multiplies the programs of the others."""
+"""The most products in a group: each multiplies the number of programs."""
 
 
 def alternatives(grouping: Grouping, rule: list[Candidate]) -> list[Candidate]:

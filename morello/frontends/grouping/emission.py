@@ -357,7 +357,8 @@ def _operands(
 
 
 def _size(tensors: Tensors, spec: Spec, size: ir.Value) -> list[ir.Value]:
-    """The size of a part, a multiple of the call's; nothing of one that is settled."""
+    """The size argument of a part with run-time sizes, a multiple of the call's
+    size."""
     if not spec.ranges:
         return []
     assert tensors.size is not None

@@ -128,7 +128,7 @@ class Grouping:
         return group_of
 
     def _has(self, call: _Group, number: int) -> bool:
-        """Whether a call of plain code has one of its results already."""
+        """Whether a group has a result of one call of fallback code already."""
         return any(self.plain[i].number == number for i in call.nodes)
 
     def joins(self, nodes: frozenset[int]) -> bool:
@@ -273,7 +273,7 @@ class Grouping:
         return size and on in self._below(node, on)
 
     def _below(self, node: int, first: int) -> set[int]:
-        """The nodes that a node depends on, from one on: all come before it."""
+        """The nodes from a number on that a node depends on."""
         inputs: set[int] = set()
         stack = [node]
         while stack:

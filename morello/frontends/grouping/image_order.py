@@ -56,7 +56,7 @@ def cheaper_in_place(
 
 
 class _Way:
-    """A program with some images as they lie, and the prices of its parts."""
+    """A program with one choice of image layouts, and the prices of its parts."""
 
     def __init__(
         self,

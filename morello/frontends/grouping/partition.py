@@ -198,7 +198,8 @@ class Partitioning:
         return Savings(rule, [*map(prices, rule)], prices.part, prices.target)
 
     def _weighed(self, group: Candidate) -> float:
-        """A group's price, with what one that the rule has not must gain."""
+        """A group's price, and the margin by which a group that the rule lacks must
+        win."""
         price = self._prices(group)
         return price if group in self._rule else price * (1 + WORTH)
 

@@ -132,7 +132,7 @@ class PlainPart:
     code: PlainCode
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    """The numbers of its results; -1 for one that nobody reads."""
+    """The numbers of the tensors of its results; -1 for a result that nobody reads."""
 
 
 Step = Part | PlainPart

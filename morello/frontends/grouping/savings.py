@@ -54,7 +54,8 @@ class Savings:
         return moved / max(1.0, math.fsum(price for _, price in replaced))
 
     def worthwhile(self, groups: Iterable[Candidate]) -> list[Candidate]:
-        """The groups that may gain enough, and those that these leave of others."""
+        """The groups that may save enough, and what is left of the groups that they
+        split."""
         groups = list(groups)
         savers = [group for group in groups if self.share(group) >= WORTH]
         left = {

@@ -313,8 +313,8 @@ class GenericOp(OperandReads):
         return self._added(node.compact().distinct())
 
     def _added(self, node: Node) -> Read:
-        """A node, without dimensions along which all of it is the same, as it is read
-        by its own axes."""
+        """Add a node without the dimensions along which it is constant; return a read
+        of it."""
         used = {d for access in node.reads for d in dims_of(access.axes)}
         gone = {d for d in node.unreduced - used if node.extents[d] > 1}
         shape = node.shape

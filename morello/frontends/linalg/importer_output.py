@@ -7,7 +7,7 @@ from morello.frontends.refusals import ModelError, Refusal, key_of, place_of
 from morello.mlir import ir, walk
 
 _LINALG = ("arith", "builtin", "cf", "complex", "func", "linalg", "math", "tensor")
-"""The dialects of what comes out; an op of another one has no counterpart in them."""
+"""The dialects of the importer's output; other ops have no counterpart in them."""
 
 _SCANS = "tm_tensor"
 """torch-mlir's own, of which scans and scatters become loops."""

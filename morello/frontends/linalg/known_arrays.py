@@ -205,7 +205,7 @@ def narrowed(array: Array) -> Array:
 
 
 def constant_of(tensors: Tensors, number: int) -> Array | None:
-    """The elements of a tensor that depends on constants alone; None of another."""
+    """The elements of a tensor that depends on constants alone, else None."""
     tensor = tensors.all[number]
     if math.prod(tensor.shape) > MOST:
         return None

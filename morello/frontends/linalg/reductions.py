@@ -51,7 +51,7 @@ def is_nothing(body: ir.Block, start: Number | None) -> bool:
 
 
 def reduced(reduction: str, number: float, count: int, start: Number) -> float:
-    """A reduction of one number, ``count`` times, from a start."""
+    """The result of reducing ``count`` copies of one number, from a start value."""
     if reduction == "sum":
         return number * count + float(start)
     return (max if reduction == "max" else min)(number, float(start))

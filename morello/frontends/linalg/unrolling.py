@@ -176,7 +176,7 @@ def _yielded(block: ir.Block) -> list[ir.Value]:
 
 
 _MOST_DEEP = 100
-"""Ops that a counter takes, one after the other; none that is counted by hand has."""
+"""The longest chain of ops that is followed to compute a loop's counter."""
 
 
 def _counted(value: ir.Value, known: _Known, depth: int = 0) -> int | None:

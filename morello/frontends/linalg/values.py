@@ -17,7 +17,7 @@ class Read:
 
     tensor: int
     axes: tuple[IndexMap, ...]
-    """For each axis of ``tensor``: by which of its own axes it is read."""
+    """For each axis of ``tensor`` the axis of the value that indexes it."""
     shape: tuple[int, ...]
 
 
@@ -53,7 +53,7 @@ class MissingError(Exception):
 
 
 def is_plain(read: Read) -> bool:
-    """Whether axes are those of a tensor in order, but for axes of one element."""
+    """Whether axes are a tensor's in order; those of one element may be left out."""
     named = [axis.dim for axis in read.axes if axis != ONE]
     return named == [i for i, extent in enumerate(read.shape) if extent > 1]
 

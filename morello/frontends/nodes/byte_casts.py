@@ -48,7 +48,7 @@ def byte_of(
 def limits(
     expression: Expression, reads: Sequence[Access], tensors: Tensors
 ) -> _Bounds:
-    """The limits of what an expression may be, unless it is NaN."""
+    """The least and the greatest value of an expression, NaN aside."""
     match expression:
         case Constant(number):
             return number, number

@@ -172,8 +172,8 @@ class _InBytes(Rewriter):
         return float(array.flat[0]) if (array == array.flat[0]).all() else None
 
     def _bytes(self, tensor: int) -> tuple[int, int] | None:
-        """The tensor of bytes that, less a number, has the elements of another, and the
-        number; None of others."""
+        """The tensor of bytes, and the number to subtract, that give the elements of a
+        tensor."""
         if self.new.element(tensor) in BYTES:
             return tensor, 0
         constant = self.new.all[tensor]

@@ -127,7 +127,7 @@ class _Turning(Rewriter):
         return convolution if is_known or in_order else None
 
     def _preferred(self, number: int) -> Order | None:
-        """The order of a node's axes; None for the one that it has."""
+        """The order that a node's axes should have; None if they have it."""
         node, convolution = self.old.node(number), self.turned(number)
         if convolution is not None:
             image = node.reads[convolution.image].axes
@@ -213,7 +213,7 @@ class _Turning(Rewriter):
         return super().moved(node.changed(reads=tuple(reads)))
 
     def node(self, number: int, node: Node) -> int:
-        """Turn a node as was decided, and what a convolution reads."""
+        """Transpose a node as decided, and the operands of a convolution."""
         old = self.old.node(number)
         convolution = self.turned(number)
         if convolution is not None:

@@ -140,7 +140,7 @@ class _Halving(Rewriter):
         return is_f32 and is_plain and _wide(node, access.axes) == rows
 
     def _in_f32(self, access: Access, place: str) -> Access:
-        """The read of a factor, or of a copy in f32 of one in narrow floats."""
+        """The read of a factor; of a narrow float that of a copy in f32."""
         if self.new.dtype(access.tensor) is Dtype.F32:
             return access
         shape = self.new.all[access.tensor].shape
@@ -203,7 +203,8 @@ class _Halving(Rewriter):
     def _halves(
         self, node: Node, numbers: Array | Access, dims: tuple[int, int]
     ) -> int:
-        """Numbers of 4 bits, two in a byte: those of constants, or a map of others."""
+        """Numbers of 4 bits packed two to a byte: a constant, or a map that packs
+        them."""
         if not isinstance(numbers, Access):
             integers = in_halves(numbers.astype(np.uint8))
             return self._constant("halves", integers, Dtype.U8)

@@ -54,7 +54,7 @@ def shared(tensors: Tensors) -> Tensors:
 
 
 class _Absorbing(Rewriter):
-    """Writes maps out in the one map that needs them."""
+    """Inlines maps into their only reader."""
 
     def __init__(self, old: Tensors) -> None:
         super().__init__(old)
@@ -159,7 +159,7 @@ def _large_first(node: Node, argument: Expression) -> tuple[bool, int, int]:
 
 
 class _Sharing(Rewriter):
-    """Makes maps of what an expression has twice, or along fewer dimensions."""
+    """Makes maps of common subexpressions, and of those that lack a dimension."""
 
     def node(self, number: int, node: Node) -> int:
         """Add the maps, then the node."""
@@ -174,7 +174,7 @@ class _Sharing(Rewriter):
         return self.add(node.compact())
 
     def _outlined(self, node: Node, part: Expression) -> Node:
-        """A node that reads a part of its expression from a map of its own."""
+        """A node of which a subexpression is computed by another map."""
         inner_map, access = self._inverse_root(node, part) or outlined(node, part)
         tensor = self.add(self._narrowed(inner_map).compact())
         reads = (*node.reads, Access(tensor, access.axes))

@@ -95,7 +95,7 @@ def _expanded_axes(
 def collapsed(
     whole: tuple[int, ...], shape: tuple[int, ...]
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """The axes of a view that are several of the tensor's, with the sizes of these."""
+    """The axes of a view that collapse several of the tensor's, with their sizes."""
     wide = (
         ([whole[i] for i in olds if whole[i] > 1], [i for i in news if shape[i] > 1])
         for olds, news in axis_groups(whole, shape)

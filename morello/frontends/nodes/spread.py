@@ -326,7 +326,8 @@ class _Unspreading(OfInserted):
     def _phases(
         self, node: Node, spread: _Spread, phases: tuple[_Phases, ...]
     ) -> Iterator[_Piece]:
-        """Copies of the places of each class, from one convolution of all."""
+        """Copies of the elements of each class out of one convolution for all
+        classes."""
         extents = [*node.extents, *(one.axis.step for one in phases)]
         for one in phases:
             assert one.axis.tap is not None
@@ -383,7 +384,7 @@ class _Unspreading(OfInserted):
         added: tuple[IndexMap, ...],
         place: str,
     ) -> Access:
-        """The filters with the places of a step as axes behind the others."""
+        """The filters with the taps within one step as trailing axes."""
         old = self.new.all[filters.tensor].shape
         shape = [int(axis.extent(extents)) for axis in filters.axes]
         shape += [one.axis.step for one in phases]

@@ -193,7 +193,7 @@ class Within:
     starts: tuple[int, ...]
     """The first element of the part along each axis."""
     steps: tuple[int, ...]
-    """From one element of the part to the next along each axis."""
+    """The step from one element of the part to the next along each axis."""
 
 
 @dataclasses.dataclass(frozen=True)

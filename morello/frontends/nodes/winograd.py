@@ -291,7 +291,7 @@ class _Transforming(Rewriter):
 
 
 class _Computing:
-    """The nodes that compute the tiles of one convolution."""
+    """Adds the nodes that compute one convolution by tiles."""
 
     def __init__(self, transforming: _Transforming, tiling: Tiling) -> None:
         self.transforming = transforming
@@ -323,7 +323,7 @@ class _Computing:
         return result.tensor
 
     def _windows(self) -> _Named:
-        """The elements that each tile reads, those of one place side by side."""
+        """The elements that each tile reads, grouped by their place in the tile."""
         tiling, node = self.tiling, self.tiling.node
         names: list[_Name] = [("place", k) for k in range(len(tiling.transforms))]
         named: list[_Name | None] = []

@@ -60,7 +60,7 @@ def _scattered(op: ir.Operation) -> ir.Operation | None:
 
 
 def _op(name: str, op: ir.Operation, *operands: ir.Value) -> ir.Operation:
-    """An op of PyTorch with the results of another."""
+    """A new op of PyTorch that gives the results of an op that it replaces."""
     types = [result.type for result in op.results]
     return ir.Operation.create(f"torch.{name}", types, operands)
 

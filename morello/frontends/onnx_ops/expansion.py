@@ -82,7 +82,7 @@ class Expansion(NodeWriter):
         return self.written() if changed else self._given
 
     def _without_unread(self) -> list[Any]:
-        """The nodes whose results are read: rules have seen to that of the others."""
+        """The nodes whose results are read; rules have replaced the others."""
         used, nodes = {value.name for value in self._model.graph.output}, []
         for node in reversed(self._nodes):
             if not used.isdisjoint(node.output):

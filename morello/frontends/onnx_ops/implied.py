@@ -267,7 +267,7 @@ def _removed(call: Call) -> Parameter | None:
 
 
 def _insertions(less: Shape, more: Shape) -> Iterator[tuple[int, ...]]:
-    """The axes of one element that one shape has more than another."""
+    """The axes of one element that one shape has in addition to another."""
     for axes in itertools.combinations(range(len(more)), len(more) - len(less)):
         rest = tuple(size for i, size in enumerate(more) if i not in axes)
         if rest == less and all(more[axis] == 1 for axis in axes):
@@ -289,8 +289,7 @@ def _one_of(rank: int, every: frozenset[frozenset[int]], array: Array) -> bool:
 
 
 def _reduced(call: Call) -> Parameter | Choice | None:
-    """The axes of a reduction: where they stay those of one element, which others of
-    one element may be among."""
+    """The axes of a reduction, from the shapes of its input and its result."""
     (result,) = call.results
     rank = len(call.shape)
     every = tuple(range(rank))

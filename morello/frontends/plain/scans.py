@@ -55,7 +55,7 @@ def loops_of_scans(module: ir.Operation) -> None:
 
 
 def _loops(ranges: Sequence[range], body: Callable[[Places], None]) -> None:
-    """A nest of loops around what a body writes at their indices."""
+    """A loop nest around the code that a body emits at the loops' indices."""
     if not ranges:
         body([])
         return
@@ -149,7 +149,7 @@ class _Scan:
         self._carry_on([row], [result], whole)
 
     def across_rows(self) -> None:
-        """Row by row, each of which reads the one before."""
+        """Emit a scan row by row: each row reads the one before."""
         start, end = range(1), range(1, self.length)
         _loops([*self.before, start, *self.after], self._copy)
         _loops([*self.before, end, *self.after], self._add)

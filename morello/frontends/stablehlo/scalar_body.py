@@ -72,7 +72,7 @@ class ScalarBody(Body):
 
 
 def _row(scalar: ir.Type) -> ir.Type:
-    """The type of a tensor of one element, for that of one without axes."""
+    """The type of a tensor of shape 1, for the type of a tensor without axes."""
     element = scalar.maybe_downcast().element_type
     return ir.RankedTensorType.get([1], element)
 

@@ -52,7 +52,7 @@ class _Numbers:
     scattered: tuple[int, ...]
     """The axis of the tensor for each number of a place."""
     vector: int
-    """The axis of the places that has the numbers of one."""
+    """The axis of the index tensor along which one index vector lies."""
     is_wrapped: bool = False
     """Whether places below 0 count from the end."""
 

@@ -284,7 +284,8 @@ class _Merge(_Rows):
         self.shape[axis] = pairs * self.run_length + min(rest, self.run_length)
 
     def _row(self, into: list[ir.Value], index: list[ir.Value]) -> list[ir.Value]:
-        """Write the elements along the axis: each is the next of one of two runs."""
+        """Merge step: each element along the axis is the next one of one of two
+        runs."""
         scf = dialect("scf")
         zero, end, one = index_constants([0, self.shape[self.axis], 1])
         loop = scf.ForOp(zero, end, one, [*into, zero, zero])

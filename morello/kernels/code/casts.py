@@ -11,7 +11,7 @@ def cast_lanes(isa: Isa, *dtypes: Dtype) -> int:
 
 
 def _held(dtypes: tuple[Dtype, ...]) -> tuple[Dtype, ...]:
-    """The dtypes, and the one by which narrow floats become each other."""
+    """The dtypes, and f32 if narrow floats are cast to each other through it."""
     narrow = {dtype for dtype in dtypes if dtype.computes_in}
     return (*dtypes, Dtype.F32) if len(narrow) > 1 else dtypes
 

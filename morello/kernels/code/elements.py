@@ -71,7 +71,7 @@ class EmittedElements:
         return isa.has(Op.SCALE) and self.width == isa.lanes(Dtype.F32)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """An operation of the emitter, of every vector."""
+        """The emitter's operation of this name, applied to every vector."""
         return functools.partial(each, getattr(self.emitter, name))
 
 

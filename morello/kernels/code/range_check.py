@@ -72,7 +72,7 @@ class _Look:
 
     @property
     def outer(self) -> list[int]:
-        """The other dimensions, outermost first."""
+        """The dimensions other than the row's, outermost first."""
         return [d.dim for d in self.buffer.tensor.layout.dims if d.dim != self.inner]
 
     @property

@@ -103,7 +103,7 @@ class Running:
         return vectors[0]
 
     def pair(self, a: Any, b: Any) -> Any:
-        """Two of them as one: scalars or vectors."""
+        """Combine two running values, scalars or vectors."""
         return paired(self.emitter, self.reduction, self.number, a, b)
 
 

@@ -78,7 +78,8 @@ class VaryingRow:
         is_whole = self.emitter.quotient(last, self.lanes)
 
         def case(sizes: Iterable[int], rest: int, loops: bool) -> Case:
-            """The code of some sizes: of those that are whole vectors, of others."""
+            """The code for some row lengths, which switches on whether a row is whole
+            vectors."""
             row = dataclasses.replace(self, rest=rest, loops=loops)
             ends: dict[int, Case] = {}
             for whole in {int(size % self.lanes == 0) for size in sizes}:

@@ -54,7 +54,7 @@ class _Blocks:
 
 @dataclasses.dataclass(frozen=True)
 class _Region:
-    """Part of a product that has tiles of one configuration."""
+    """A part of a product whose tiles share one configuration."""
 
     groups: tuple[int, int]
     """The groups along k where it begins and ends."""
@@ -241,7 +241,7 @@ class TileDot(Kernel):
         return wanted_forms(key, operand, forms, _takes)
 
     def _computes(self, key: SpecKey) -> bool:
-        """Whether it is a product of its kind, added to out or not."""
+        """Whether a Spec is a product of the kernel's kind, accumulating or not."""
         kind = key.kind
         return isinstance(kind, Matmul) and (kind.saturating, kind.flushing) == (
             False,

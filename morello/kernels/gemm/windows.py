@@ -62,7 +62,7 @@ class Windowed:
         return product(tuple(sizes[d] for d in self.taps))
 
     def places(self, sizes: tuple[int, ...], row: int) -> dict[int, Any]:
-        """The place of a row along each dimension; 0 along those of one element."""
+        """The index of a row along each dimension; 0 along those of size 1."""
         at: dict[int, Any] = dict.fromkeys(range(self.graph.rank), 0)
         for dim in reversed(self.rows):
             row, at[dim] = divmod(row, sizes[dim])

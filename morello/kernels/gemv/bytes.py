@@ -66,7 +66,7 @@ class Bytes(Stepped):
 
     @property
     def run(self) -> int:
-        """A vector of them in 16 bits."""
+        """Elements of a run: a vector of them, widened to 16 bits."""
         return self.isa.lanes(Dtype.S16)
 
     @property
@@ -82,7 +82,7 @@ class Bytes(Stepped):
     def read(
         self, emitter: Emitter, rhs: Buffer, row: Value, start: Value, count: int
     ) -> tuple[Value, ...]:
-        """Rows of a group; zeros for those that it has not."""
+        """The rows of a group, with zeros in the place of missing ones."""
         rows = tuple(
             emitter.load(rhs, (0, one, start), self.unit, count)
             for one in self.rows_of(row)
@@ -235,7 +235,7 @@ class Alike(Bytes):
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """All that `Bytes` has not."""
+        """All mixes of bytes that `Bytes` lacks."""
         pairs = ((Dtype.S8, Dtype.S8), (Dtype.U8, Dtype.U8), (Dtype.S8, Dtype.U8))
         return tuple((*pair, Dtype.S32) for pair in pairs)
 

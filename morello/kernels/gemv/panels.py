@@ -8,7 +8,7 @@ from morello.kernels.code.vectors import vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.gemv.axpy import GemvAxpy
 from morello.kernels.gemv.columns import Columns
-from morello.kernels.gemv.elements import Halves
+from morello.kernels.gemv.halves import Halves
 from morello.kernels.gemv.narrow import Narrow
 from morello.kernels.gemv.streams import run_streams
 from morello.kernels.predicates import free_vectors, size_is_one, within_pack

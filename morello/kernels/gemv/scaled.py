@@ -88,7 +88,8 @@ class ScaledRows(ScaledKernel):
         return GROUP if key.tensors[of.integers].layout in together else 1
 
     def whole(self, frame: Frame, product: ScaledProduct) -> tuple[Condition, ...]:
-        """Whole bytes, or groups of them."""
+        """Condition that k is whole bytes, or whole groups of them, of integers of 4
+        bits."""
         if not product.halves:
             return ()
         name, k = frame.key.kind.dims[product.inner], frame.sizes[product.inner]
@@ -183,11 +184,13 @@ class _Code(FactorColumns):
 
     @property
     def sums_first(self) -> bool:
-        """True if blocks are summed, or zeros are multiplied, by themselves."""
+        """Whether sums over blocks, or over factors for zero points, are computed
+        first."""
         return self.is_apart or self.is_folded
 
     def sets(self, width: int) -> int:
-        """Two, of few columns whose blocks are not summed by themselves."""
+        """The number of sets of sums: two for few columns, unless blocks are summed
+        apart."""
         return 1 if self.is_apart else self._sets(width)
 
     def _sets(self, width: int) -> int:

@@ -31,7 +31,7 @@ class ScaledCode:
 
     @property
     def fields(self) -> tuple[Emitter, Spec, Sequence[Buffer], ScaledProduct, int]:
-        """The arguments of another reader of the same operands."""
+        """The arguments with which another reader of the same operands is made."""
         return self.emitter, self.spec, self.operands, self.product, self.distance
 
     @cached_property

@@ -176,7 +176,7 @@ class ScaledKernel(Kernel):
         )
 
     def forms_beforehand(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
-        """Panels of the integers and of what has blocks of them."""
+        """Panels for the integers, their scales and their zero points."""
         product = product_of(key)
         if product is None:
             return ()

@@ -4,7 +4,8 @@ from morello.kernels.code.prefetch import AlongRows, NextRows
 from morello.kernels.gemv.axpy import GemvAxpy
 from morello.kernels.gemv.bytes import bytes_of, dots_of
 from morello.kernels.gemv.dot import GemvDot
-from morello.kernels.gemv.elements import Element, Halves, Whole
+from morello.kernels.gemv.elements import Element, Whole
+from morello.kernels.gemv.halves import Halves
 from morello.kernels.gemv.narrow import Narrow, NarrowIntegers
 from morello.kernels.gemv.panels import GemvPanels, GemvStreams
 from morello.kernels.gemv.scaled import ScaledRows

@@ -28,7 +28,7 @@ def reads_windows(graph: Graph, rows: list[int], reduced: frozenset[int]) -> boo
 
 @dataclasses.dataclass(frozen=True)
 class RowLines:
-    """Lines of one run over all rows."""
+    """The cache lines that one run of a kernel touches in all rows."""
 
     frame: Frame
     rows: list[int]
@@ -77,7 +77,7 @@ class RowLines:
         return np.where(stays, once, each)
 
     def _sizes(self, along: Ints) -> tuple[Ints, ...]:
-        """One place along all rows but the last dimension of them."""
+        """Sizes of which the dimensions of rows are 1, but for the last of them."""
         sizes = [1 if d in self.rows else s for d, s in enumerate(self.frame.sizes)]
         sizes[self.rows[-1]] = along
         return tuple(sizes)

@@ -50,11 +50,11 @@ class Taps:
     axis: int
     """The axis of the image along which rows are computed side by side."""
     along: int
-    """The dimension of these rows."""
+    """The dimension along which output rows are computed side by side."""
     last: int
     """The dimension of the taps along the same axis."""
     outer: tuple[int, ...]
-    """The other dimensions of taps."""
+    """The dimensions of the taps other than `last`."""
     step: int
     """Places from a row to the next."""
     spread: int

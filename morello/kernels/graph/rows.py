@@ -35,6 +35,7 @@ from morello.kernels.graph.inner import (
 )
 from morello.kernels.graph.lines import RowLines
 from morello.kernels.graph.shape import (
+    Blocking,
     ends_of,
     factors_of,
     rows_of,
@@ -232,9 +233,8 @@ class GraphRows(Kernel):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Loops over rows, and in them over vectors."""
-        seen = graph_seen(spec.key)
-        side = (self.unroll, self.together, self.taps)
-        GraphWriter(emitter, spec, operands, *seen, *side).write()
+        blocking = Blocking(self.unroll, self.together, self.taps)
+        GraphWriter(emitter, spec, operands, blocking).write()
 
 
 @dataclasses.dataclass
@@ -333,7 +333,7 @@ class RowCounts:
         )
 
     def total(self) -> OpCounts:
-        """All of it."""
+        """The operation counts of the whole kernel."""
         graph, inner = graph_seen(self.frame.key)
         plan = one_pass(graph)
         assert plan is not None

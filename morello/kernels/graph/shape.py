@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from morello.spec import Dtype, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import BYTES
@@ -21,6 +21,17 @@ _FOR_NUMBERS, _FOR_WORK = 8, 2
 _MOST_CALLS = 128
 """Calls of functions that the body of a loop has at most, unless two vectors have more:
 a core overlaps the chains of two. LLVM takes seconds for longer bodies."""
+
+
+class Blocking(NamedTuple):
+    """The most that the code of a loop takes at a time."""
+
+    unroll: int
+    """Vectors."""
+    together: int
+    """Rows that are computed side by side."""
+    taps: int
+    """Places of the reduced dimensions that are written out one by one."""
 
 
 def most_written(graph: Graph) -> int:

@@ -17,7 +17,7 @@ from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.graph.inner import graph_of, graph_seen, inner_of
 from morello.kernels.graph.quads import LANE, Taps, quads_of, taps_of_bytes
 from morello.kernels.graph.rows import GraphRows, RowCounts
-from morello.kernels.graph.shape import together_of
+from morello.kernels.graph.shape import Blocking, together_of
 from morello.kernels.graph.taps_writer import TapsWriter
 from morello.kernels.predicates import QUAD, product
 from morello.spec import Dtype, Spec, SpecKey
@@ -93,9 +93,8 @@ class GraphTaps(GraphRows):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """The filter in groups; then loops over rows."""
-        seen = graph_seen(spec.key)
-        side = (self.unroll, self.together, self.taps)
-        TapsWriter(emitter, spec, operands, *seen, *side).write()
+        blocking = Blocking(self.unroll, self.together, self.taps)
+        TapsWriter(emitter, spec, operands, blocking).write()
 
 
 def _taps_of(key: SpecKey, inner: int) -> Taps | None:

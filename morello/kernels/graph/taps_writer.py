@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
+from morello.kernels.graph.inner import graph_seen
 from morello.kernels.graph.quads import (
     LANE,
     Quads,
@@ -18,13 +19,12 @@ from morello.kernels.graph.quads import (
     quads_of,
     taps_of_bytes,
 )
-from morello.kernels.graph.shape import together_of
+from morello.kernels.graph.shape import Blocking, together_of
 from morello.kernels.graph.values import Env
 from morello.kernels.graph.writer import GraphWriter
 from morello.kernels.predicates import QUAD, near_form
 from morello.machine.isa import Op
 from morello.spec import Dtype, Spec
-from morello.spec.graphs.graph import Graph
 from morello.spec.tensors.layout import ceil_div
 
 _FLIPPED = 128
@@ -39,15 +39,10 @@ class TapsWriter(GraphWriter):
         emitter: Emitter,
         spec: Spec,
         operands: Sequence[Buffer],
-        graph: Graph,
-        inner: int,
-        unroll: int,
-        together: int,
-        most_taps: int,
+        blocking: Blocking,
     ) -> None:
-        super().__init__(
-            emitter, spec, operands, graph, inner, unroll, together, most_taps
-        )
+        super().__init__(emitter, spec, operands, blocking)
+        graph, inner = graph_seen(spec.key)
         taps = taps_of_bytes(graph, inner)
         assert taps is not None
         self.of: Taps = taps
@@ -56,7 +51,7 @@ class TapsWriter(GraphWriter):
         """Whether the filter is the factor with a sign."""
         self.flips = self.signed and self.image.tensor.dtype.is_signed
         """Whether bytes of the image get their highest bit flipped."""
-        rows = together_of(graph, inner, spec.sizes, together)
+        rows = together_of(graph, inner, spec.sizes, self.together)
         self.shifts = self._quads(rows).shifts
         blocks = blocks_of(emitter.isa, spec.sizes[inner])
         size = sum(ceil_div(count, width) * width for count, width in blocks)

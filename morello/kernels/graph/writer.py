@@ -18,7 +18,9 @@ from morello.kernels.code.varying_row import (
 from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.graph.counted import operations_of
+from morello.kernels.graph.inner import graph_seen
 from morello.kernels.graph.shape import (
+    Blocking,
     ends_of,
     factors_of,
     most_side_by_side,
@@ -32,7 +34,6 @@ from morello.kernels.graph.values import Env, GraphValues
 from morello.kernels.reduce import reduce_lanes
 from morello.spec import Spec
 from morello.spec.graphs.borders import Sides
-from morello.spec.graphs.graph import Graph
 
 _LONG_ROW = 2048
 """Elements of a row from which on prefetchers count more than loops: two pages."""
@@ -46,15 +47,12 @@ class GraphWriter(GraphValues):
         emitter: Emitter,
         spec: Spec,
         operands: Sequence[Buffer],
-        graph: Graph,
-        inner: int,
-        unroll: int,
-        together: int,
-        most_taps: int,
+        blocking: Blocking,
     ) -> None:
+        graph, inner = graph_seen(spec.key)
         super().__init__(emitter, spec, operands, graph, inner)
-        reduced = self.plan.reduced
-        self.together = together
+        reduced, unroll = self.plan.reduced, blocking.unroll
+        self.together = blocking.together
         """Rows that are computed side by side, at most."""
         self.line = emitter.isa.line_vectors
         """Vectors of a line: rows side by side read all of them at once."""
@@ -63,12 +61,12 @@ class GraphWriter(GraphValues):
         self.varying = {
             dim: number for number, one in enumerate(spec.ranges) for dim in one.dims
         }
-        """For each dimension whose size a call says the number of its range."""
+        """For each dimension of run-time size the number of its range."""
         if inner in reduced and inner not in self.varying:
             vectors = vectors_of(spec.sizes[inner], self.lanes)
             self.unroll = min(self.unroll, vectors)
         settled = reduced - {inner, *self.varying}
-        self.taps = taps_of(settled, spec.sizes, most_taps)
+        self.taps = taps_of(settled, spec.sizes, blocking.taps)
         """The reduced dimensions whose places are written out one by one."""
         wide = sum(v in self._wide for v in self.buffers)
         self.side = most_side_by_side(wide, self.unroll, emitter.isa.registers)

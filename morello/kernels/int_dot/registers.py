@@ -355,7 +355,8 @@ class IntDot(Kernel):
         return forms
 
     def _computes(self, key: SpecKey) -> bool:
-        """Whether it is a product of its kind, or becomes one that accumulates."""
+        """Whether a Spec is a product of the kernel's kind, or becomes one by
+        `to_accum`."""
         kind = key.kind
         return isinstance(kind, Matmul) and (kind.saturating, kind.flushing) == (
             self.saturating,

@@ -112,7 +112,8 @@ class Transpose(Kernel):
             block.transpose(rows, spec.sizes[across])
 
     def _dims(self, key: SpecKey) -> tuple[int, int]:
-        """The dimension along rows, and the one across them; twice one if none is."""
+        """The dimension along rows and the one across; the same twice if there is
+        none."""
         src, dst = (tensor.layout for tensor in key.tensors)
         if self.group == 1:
             return src.innermost, dst.innermost

@@ -17,16 +17,16 @@ HEADER = object.__basicsize__
 
 TYPE = HEADER - 8
 DATA = HEADER
-"""Pointer to the first element."""
+"""Bytes from the start of an array object to its pointer to the first element."""
 RANK = HEADER + 8
-"""A C int."""
+"""The offset of the number of dimensions, a C int."""
 SHAPE = HEADER + 16
-"""Pointer to as many words as the array has dimensions."""
+"""The offset of the pointer to the sizes, a word for each dimension."""
 STRIDES = HEADER + 24
-"""Pointer to as many words: bytes from one index to the next."""
+"""The offset of the pointer to the strides, a word of bytes for each dimension."""
 DTYPE = HEADER + 40
 FLAGS = HEADER + 48
-"""A C int."""
+"""The offset of the flags, a C int."""
 
 ALIGNED = 0x0100
 WRITEABLE = 0x0400

@@ -38,7 +38,7 @@ ANY_SIZE = -1
 """In the place of a size: the first that each call says; less by one: the next."""
 
 _NO_STRIDE = 0
-"""No array has this from one of several indices to the next."""
+"""A stride that no array of several elements has."""
 
 _WORD = 8
 

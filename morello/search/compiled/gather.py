@@ -109,7 +109,8 @@ def add_hole(
 def total(
     sums: F64, action: I64, holes: I64, point: int, near: int, far: int, counting: bool
 ) -> bool:
-    """Put what an action costs at a point into ``sums``; whether it costs anything."""
+    """Store the cost of an action at a point in ``sums``; return whether it is
+    finite."""
     prices = floats(action[COST])
     start = point * action[COST_POINT]
     if action[COST_NEAR] == 0 and action[COST_FAR] == 0 and prices[start] == np.inf:

@@ -17,7 +17,8 @@ class Parameter:
 
     @property
     def words(self) -> int:
-        """How many integers stand for it: an address and its lengths, or itself."""
+        """How many integers pass a parameter: an address and lengths, or the number
+        itself."""
         return 1 + self.rank
 
 

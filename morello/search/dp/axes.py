@@ -82,7 +82,7 @@ def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
 
 
 def fine(spec: Spec) -> int:
-    """Up to where the ladder of a goal is fine; all of it where no size is above."""
+    """The size up to which the ladder of a goal has all rungs."""
     if has_several_products(spec.kind):
         most = REGISTERS
     else:
@@ -92,7 +92,7 @@ def fine(spec: Spec) -> int:
 
 
 def new_axis(key: SpecKey, dim: int, size: int, threads: int) -> Axis:
-    """The sizes of a dimension that a hole has, and its parent has not."""
+    """The sizes of a dimension of a hole that the parent Spec lacks."""
     if key.serial or dim in key.kind.reductions:
         return size_axis(size)
     return size_axis(size, threads, dim not in _innermost(key))

@@ -69,10 +69,10 @@ class Identities:
         self._below_of: dict[tuple[TableId, Action], list[TableId]] = {}
         self._boxes: dict[TableId, Box] = {}
         self._new_axes: dict[tuple[TableId, Action | None, str, int], Axis] = {}
-        """The sizes of dimensions that parents have not, of each hole."""
+        """For each hole, the sizes of a dimension that the parent Spec lacks."""
         self._keys: dict[SpecKey, _Known] = {}
         self._taken: dict[TableId, frozenset[Memory]] = {}
-        """Memories of which a part may be occupied below a table."""
+        """For each table, the memories that its programs may occupy in part."""
 
     @property
     def dense(self) -> ax.Dense:
@@ -132,7 +132,7 @@ class Identities:
         size: int,
         hole: tuple[TableId, Action | None, str],
     ) -> Axis:
-        """The sizes of a dimension that a hole has, and its parent has not. It has
+        """The sizes of a dimension of a hole that the parent Spec lacks. It has
         those of all goals that are searched together."""
         parent, action, role = hole
         if action is None or self.dense.isdisjoint(parent.sizes):

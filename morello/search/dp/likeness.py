@@ -21,7 +21,7 @@ from morello.spec import Limits
 from morello.spec.structure import is_common
 
 _MOST_POINTS = 1 << 31
-"""An index that names a larger table is not ours: none is solved."""
+"""The most points of a table that an index may name: no search solves a larger one."""
 
 Candidates = Callable[[TableId], tuple[Action, ...]]
 """Gives the actions that are tried on the Specs of a table."""
@@ -45,7 +45,7 @@ class Likeness:
     def is_longer(
         self, other: TableId, one: TableId, wholes: Wholes, actions: Candidates
     ) -> bool:
-        """Whether the table of another goal has that of one as its part."""
+        """Whether the table of one goal contains that of another, with shorter axes."""
         box = wholes(one)
         is_part = _begins(box.axes, wholes(other).axes)
         return is_part and self._is_alike(one, other, box, actions)
@@ -87,7 +87,7 @@ class Likeness:
         return np.array_equal(*masks)
 
     def _dense_like(self, one: TableId, other: TableId) -> Dense:
-        """The axes of another table that are dense, as those of one are."""
+        """The axes of another table that correspond to the dense axes of a table."""
         pairs = zip(one.sizes, other.sizes, strict=True)
         return frozenset(long for axis, long in pairs if axis in self.dense)
 
@@ -113,7 +113,7 @@ def cut_from(identity: TableId, text: str, box: Box) -> TableId | None:
 
 
 def _begins(short: tuple[Axis, ...], long: tuple[Axis, ...]) -> bool:
-    """Whether each axis is the beginning of the other's."""
+    """Whether each axis of one table is the beginning of the same axis of another."""
     return len(short) == len(long) and all(
         a == b[: len(a)] for a, b in zip(short, long, strict=True)
     )

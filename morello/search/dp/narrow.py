@@ -118,7 +118,7 @@ class _NarrowSolver(TableSolver):
         self.is_whole = False
         """Whether all actions were tried, on tables with the best programs of all."""
         self._below: dict[Action, list[TableId]] = {}
-        """The other tables that the holes of an action are in."""
+        """For each action, the other tables that its holes are in."""
 
     def solve(self) -> Costs:
         """The costs, once the tables of the actions that are tried are solved."""

@@ -73,7 +73,7 @@ class Tables(Protocol):
         """The table of the tiles of loops, where these have another key."""
 
     def has_part(self, other: TableId, identity: TableId) -> bool:
-        """Whether a table of the same key has another one as its part."""
+        """Whether a table is part of a larger one of the same key."""
 
     def pause(self) -> None:
         """Let Ctrl-C, or what watches the search, end it."""
@@ -102,9 +102,9 @@ class Reachability:
         self._read = read
         self._is_through = is_through
         self.has_read = False
-        """Whether it ended at a table that need not be solved, or is a part."""
+        """Whether it ended at a table that is read, or cut from another one."""
         self.wholes: dict[TableId, TableId] = {}
-        """The tables that others are parts of, by these."""
+        """For each table that is part of a larger one, that larger table."""
         self._followed: dict[SpecKey, list[TableId]] = {}
         self._spans: dict[TableId, Spans] = {}
         self._boxes: dict[TableId, Box] = {}
@@ -127,7 +127,7 @@ class Reachability:
         return self._boxes
 
     def _visit(self, identity: TableId, is_root: bool) -> Box:
-        """Add what the points of a table need of others; the answer is its box."""
+        """Add the points of other tables that those of a table need; return its box."""
         tables, key = self._tables, identity.key
         tables.pause()
         whole = tables.whole_box(identity)
@@ -170,7 +170,7 @@ class Reachability:
         return False
 
     def _follow(self, identity: TableId, action: Action, box: Box) -> None:
-        """Add what an action leaves of the Specs of a box."""
+        """Add the points of the child Specs of an action on the Specs of a box."""
         tables = self._tables
         evaluated = tables.evaluations.evaluated(action, identity.key, box)
         if evaluated is None:
@@ -181,7 +181,7 @@ class Reachability:
             self._need(hole, spans or ())
 
     def _need(self, identity: TableId, spans: Spans) -> None:
-        """Add points of a table, or that it has none that are needed so far."""
+        """Add points of a table to those that are needed; there may be none so far."""
         before = self._spans.get(identity)
         if before is None:
             whole = self._tables.whole_box(identity)
@@ -198,7 +198,7 @@ class Reachability:
         self._queue(identity)
 
     def _queue(self, identity: TableId) -> None:
-        """Let a table be visited, again if it was before."""
+        """Queue a table to be visited, even if it was visited before."""
         if self._spans[identity] and identity not in self._queued:
             self._queued.add(identity)
             extent = len(identity.free) + sum(map(len, identity.sizes))
@@ -261,7 +261,7 @@ def _of_tiles(whole: Box, box: Box, dim: int) -> Spans:
 
 @lru_cache(maxsize=65536)
 def rank(key: SpecKey) -> tuple[int, ...]:
-    """A number of a key that is as a rule less than those of keys that it leads to."""
+    """Order of a key among all: as a rule a key comes before those that it leads to."""
     kind, graph = key.kind, key.kind.as_graph
     tensors = key.tensors
     return (

@@ -156,8 +156,7 @@ class Run(Identities):
         return likeness.has_part(other, identity, self.whole_box, self.candidates)
 
     def _read(self, identity: TableId, box: Box) -> Box | None:
-        """The box of a table that is here, or stored, if it has all points of another
-        one."""
+        """The box of a solved or stored table if it contains another box."""
         here = self.store.box(identity)
         if here is not None and spans_in(here, box) is not None:
             return here
@@ -175,8 +174,8 @@ class Run(Identities):
             self._solve(identity)
 
     def _cut(self, identity: TableId, box: Box) -> bool:
-        """Cut a table from the one that has it as its part, which is solved if it is
-        new; whether it is here now."""
+        """Cut a table out of a larger one, which is solved first; return whether that
+        worked."""
         whole = self.wholes.get(identity)
         if whole is None:
             return False

@@ -172,7 +172,8 @@ class TableSolver:
             self.nowhere = nowhere
 
     def _peels(self, actions: dict[int, Action]) -> list[Peeled]:
-        """Reductions whose first part is in this table, with what all else costs."""
+        """The reductions whose first part is in this table, with the cost of the
+        rest."""
         peels = []
         for index, action in actions.items():
             dim, size = action.first_part(self.key) or (0, 0)
@@ -185,7 +186,7 @@ class TableSolver:
         return peels
 
     def _fix(self, actions: tuple[Action, ...]) -> None:
-        """Decide the points that are pinned, before anything is made of them."""
+        """Decide the pinned points, before other points are computed from them."""
         for fixed in self.run.fixed(self.id):
             if self.fixed is None:
                 self.fixed = np.zeros(self.box.shape, np.bool_)

@@ -34,9 +34,10 @@ class Plan:
     actions: Integers
     """The place of the action in their list."""
     main: Integers
-    """The coordinate of its tile, among those of the holes."""
+    """The coordinate of the loop's tile along the axis of the holes."""
     rest: Integers
-    """The coordinate of its remainder there; -1 where it leaves none."""
+    """The coordinate of the loop's remainder along that axis; -1 where there is
+    none."""
     trips: Floats
     share: Floats
     """1 where the remainder counts; 0 where it runs beside tiles, if it runs."""

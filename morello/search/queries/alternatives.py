@@ -133,7 +133,7 @@ class Explorer:
         )
 
     def _place(self, goal: Spec, decided: Partial) -> Place:
-        """The place of a goal, or of what a person has decided."""
+        """The place of a Spec in the tree: a goal's, or a pinned decision's."""
         table = self._solver.goal_table(goal) if decided.action is None else None
         return Place(goal, goal, table, decided)
 

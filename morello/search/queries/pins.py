@@ -99,7 +99,7 @@ class Pins:
 
     @property
     def digest(self) -> str:
-        """A hash of all of them; empty if there are none."""
+        """A hash of all pins; empty if there are none."""
         if not self.pins:
             return ""
         every = "\n".join(sorted(pin.digest for pin in self.pins))
@@ -110,7 +110,7 @@ class Pins:
         return tuple(pin for pin in self.pins if pin.spec.key == key)
 
     def find(self, action: Pinned) -> Pin:
-        """The one that an action stands for."""
+        """The pin that an action stands for."""
         return next(pin for pin in self.pins if pin.action == action)
 
 

@@ -245,7 +245,7 @@ class Area:
         return Boxes(regrets, kernels, float(np.mean(leaves)))
 
     def _has(self, call: Call) -> bool:
-        """Whether the sizes of a call are of these."""
+        """Whether the sizes of a call are in this area."""
         return all(size in axis for size, axis in zip(call, self.area, strict=True))
 
     def parts(self, chosen: list[Boxed]) -> Iterator[Part]:

@@ -121,7 +121,7 @@ class Borders:
 
 
 def _ends(part: Part) -> tuple[int, int]:
-    """The first and the last size of a part of one range."""
+    """The first and the last size of a part of a range."""
     return part.box.first[0], part.box.last[0]
 
 

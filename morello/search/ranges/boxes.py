@@ -20,10 +20,10 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 Places = tuple[tuple[int, int], ...]
-"""For each range the places in a list of its sizes, from a first one to an end."""
+"""For each range the first index into its list of sizes, and the end."""
 
 _Part = tuple[tuple[int, int], tuple[int, int]]
-"""Along each range a first border, and the one after the last."""
+"""Along each range the index of the first border, and the end."""
 
 
 class Boxed(NamedTuple):
@@ -110,7 +110,7 @@ class Boxes:
 
     @cached_property
     def _alone(self) -> Bools:
-        """The boxes of one pair."""
+        """The boxes that contain a single pair of sizes."""
         rows, columns = map(np.diff, self._borders)
         one: Bools = np.zeros([len(b) for b in self._borders for _ in range(2)], bool)
         for row in np.flatnonzero(rows == 1):
@@ -163,7 +163,7 @@ class Boxes:
 
 
 def _cut(least: Floats, height: int, width: int) -> None:
-    """Let all boxes of a height and a width cost no more than two parts of them."""
+    """Dynamic programming step: the best way to cut each box of one shape in two."""
     i = np.arange(least.shape[0] - height)[:, None, None]
     k = np.arange(least.shape[2] - width)[None, :, None]
     r, c = np.arange(1, height), np.arange(1, width)

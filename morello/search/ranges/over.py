@@ -32,7 +32,7 @@ from morello.spec import Spec
 from morello.spec.frame import Frame
 
 MOST_REMAINDERS = 64
-"""Sizes of what remains of a loop, each with code of its own."""
+"""The most remainder sizes of a loop; each gets code of its own."""
 
 MOST_EACH = 15
 """Above so many, loops over tiles of what remains are tried."""

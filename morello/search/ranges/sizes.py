@@ -315,5 +315,5 @@ def _searched(
 
 
 def closed(sizes: tuple[int, ...]) -> Axis:
-    """Sizes, the ladder up to them, and every remainder of one by a rung."""
+    """Sizes, the ladder below them, and the remainders of tiling one by another."""
     return tuple(sorted({one for size in sizes for one in ax.size_axis(size)}))

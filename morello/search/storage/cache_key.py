@@ -85,8 +85,7 @@ def text_of(key: SpecKey) -> str:
 
 
 def base_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
-    """Key without the axes of the goal: shared by tables of which one may be a part
-    of another."""
+    """The key without the goal's axes, which a table shares with its parts."""
     parts = (text_of(identity.key), _taken(identity, limits))
     room = room_of(identity.key, limits, room)
     text = "\n".join(("base", *parts, str(limits), str(room), kin))

@@ -25,7 +25,7 @@ FORMAT = 3
 """The version of the file's tables."""
 
 OLD_FORMAT = 2
-"""Format whose notes and index have no checksums; all else is the same, and stays."""
+"""The previous format: its notes and index have no checksums, all else is the same."""
 
 APPLICATION = 0x4D6F7265
 """Number in SQLite's header that marks a file as ours (``More``)."""
@@ -196,7 +196,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _upgrade(connection: sqlite3.Connection) -> None:
-    """Take what has no checksums out of a file of the format before."""
+    """Delete the rows without checksums from a file of the previous format."""
     connection.execute("BEGIN IMMEDIATE")
     # Another process may have been first.
     if connection.execute("PRAGMA user_version").fetchone()[0] == OLD_FORMAT:

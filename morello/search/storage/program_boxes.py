@@ -128,7 +128,7 @@ class _Grid:
         return cls(axes, programs, LabelBoxes(shape, ends, labels.astype(np.int32)))
 
     def encode(self) -> bytes:
-        """All of it as bytes."""
+        """The boxes and programs as bytes."""
         fields = {"axes": self.axes, "programs": self.programs}
         header = {name: json.dumps(value) for name, value in fields.items()}
         boxes = self.boxes.ends.astype("<u2"), self.boxes.labels.astype("<u4")

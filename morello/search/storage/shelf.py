@@ -52,7 +52,7 @@ class Shelved:
     identity: TableId
     costs: Costs
     table: Callable[[], Table]
-    """Gives all of it."""
+    """Returns the whole table."""
     goal: str
     """Text of the Spec."""
 
@@ -190,4 +190,4 @@ class Shelf:
 
 
 SHELF = Shelf()
-"""The one that `best_program` uses."""
+"""The shelf that `best_program` uses, shared by the process."""

@@ -97,7 +97,7 @@ class TableStore:
         """Keys and bases that the database had when one was first looked for."""
         self._packed: dict[TableId, Packed | Future[Packed] | Shelved] = {}
         self._boxes: dict[TableId, Box] = {}
-        """The points that each of these tables has."""
+        """The box of points that each stored table has."""
         self._unpacked: OrderedDict[TableId, Shelved] = OrderedDict()
         """Stored tables that are not packed, the oldest first."""
         self._unpacked_points = 0
@@ -318,7 +318,7 @@ class TableStore:
         return self._keep_part(identity, held, box)
 
     def _keep_part(self, identity: TableId, longer: Shelved, box: Box) -> bool:
-        """Keep some points of another table, if it has them; whether it does."""
+        """Store some points of a larger table; return whether it has them."""
         table = longer.part(identity, box)
         if table is None:
             return False
@@ -393,7 +393,7 @@ class TableStore:
         self._wait(identity, table.points)
 
     def _wait(self, identity: TableId, points: int) -> None:
-        """Let the second thread catch up where too much waits for it."""
+        """Wait for the writer thread if its queue is too long."""
         self._waiting.append((identity, points))
         self._backlog += points
         while self._waiting:

@@ -67,7 +67,7 @@ def acosh(e: Elements, x: Any) -> Any:
 
 
 def _of_huge(e: Elements, size: Any, near: Any) -> Any:
-    """log(2 · size) where a size is huge, else the other value; NaN stays."""
+    """log(2 · size) where the size is huge, else the second value; NaN stays."""
     far = e.add(log(e, size), e.constant(_F32, _LN2))
     return e.where_less(e.constant(_F32, _HUGE), size, far, near)
 

@@ -220,7 +220,7 @@ _OF_ONE: dict[str, ElementFunction] = {
         is_long=True,
     ),
 }
-"""Functions of one number that are kinds, too."""
+"""Functions of one number that are short names of Specs, too."""
 
 _OF_TWO: dict[str, ElementFunction] = {
     "add": _pair(
@@ -447,7 +447,7 @@ ROWS: dict[str, ElementFunction] = {**_OF_ONE, **_OF_TWO, **_OTHERS}
 false."""
 
 UNARY: dict[str, Code] = {name: row.code for name, row in _OF_ONE.items()}
-"""The functions of one number that are kinds."""
+"""The functions of one number that are short names of Specs."""
 
 BINARY: dict[str, Code] = {name: row.code for name, row in _OF_TWO.items()}
 """The functions of two numbers that are kinds."""

@@ -28,7 +28,7 @@ from morello.spec.graphs.graph import Graph, Node, Part, canonical, composed
 from morello.spec.index_map import IndexMap, dims_of
 
 Form = tuple[Any, ...]
-"""A sort key: two of one sort are compared."""
+"""A sort key of an expression; only keys of one shape are compared."""
 
 _ROUNDS = 4
 """How far away, in reads, what tells two values apart may be."""

@@ -23,7 +23,7 @@ class Halves(HashedOnce):
     first: tuple[int, ...]
     """The nodes of the producers."""
     again: tuple[int, ...]
-    """Maps of these that the consumers compute again."""
+    """The maps of the producers that the consumers compute again."""
     temporaries: tuple[int, ...]
     """The values that the producers leave and the consumers read, beside outputs."""
     producers: Part

@@ -1,12 +1,10 @@
 """Graphs on arrays: the definition in f32, and in f64 with a bound on its rounding.
 
-The bound is that of a running error analysis: each value has an array of what its
-elements may be off by, and each operation says what becomes of that (Higham, "Accuracy
-and Stability of Numerical Algorithms", 2002, section 3.3).
+The bound is that of a running error analysis (`morello.spec.functions.running_errors`):
+each value has an array of what its elements may be off by.
 """
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -16,7 +14,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from morello.spec.elements.arrays import ArrayElements
 from morello.spec.elements.dtypes import Dtype
-from morello.spec.functions import ROWS
+from morello.spec.functions.running_errors import (
+    UNDERFLOW,
+    UNIT_ROUNDOFF,
+    Bounded,
+    bounded_call,
+)
 from morello.spec.graphs.expression import (
     Call,
     Constant,
@@ -34,12 +37,6 @@ _Number = TypeVar("_Number")
 
 _HALF = 16
 """The numbers that half a byte may be."""
-
-UNIT_ROUNDOFF = 2.0**-24
-"""u of f32: the relative error of one rounding is at most this."""
-
-_UNDERFLOW = 2.0**-149
-"""An absolute error of one operation below the normal numbers."""
 
 DENORMAL = 2.0**-126
 """The least normal number of f32 and bf16: those below may count as zero."""
@@ -255,14 +252,6 @@ def _mesh(
     return np.broadcast_to(elements, tuple(sizes[d] for d in dims))
 
 
-@dataclasses.dataclass(frozen=True)
-class Bounded:
-    """Numbers in f64, and how far from them those in f32 may be."""
-
-    number: Array
-    error: Array
-
-
 def bounded(
     graph: Graph,
     sizes: tuple[int, ...],
@@ -289,7 +278,7 @@ def bounded(
                     _spread(grown.number, axes, node_axes, sizes),
                     _spread(grown.error, axes, node_axes, sizes),
                 )
-                held[value] = _binary("mul", held[value], scale)
+                held[value] = bounded_call("mul", held[value], scale)
             least = DENORMAL if flushes and value in graph.contractions else 0.0
             adds = held.get(value)
             values[value] = _bounded(graph, value, sizes, values, adds, least)
@@ -300,9 +289,9 @@ def bounded(
 def _scale(old: Bounded, new: Bounded, factor: int) -> Bounded:
     """Factor that rescales a sum when the maximum that it is relative to grows."""
     old, new = (Bounded(_guarded(m.number), m.error) for m in (old, new))
-    less = _binary("sub", old, new)
+    less = bounded_call("sub", old, new)
     times = Bounded(np.asarray(float(factor)), np.zeros(()))
-    return _function("exp", _binary("mul", times, less))
+    return bounded_call("exp", bounded_call("mul", times, less))
 
 
 def _bounded(
@@ -384,7 +373,7 @@ def _bounded_product(
         return np.ones_like(value.number)
 
     terms = math.prod(sizes[dim] for dim in node.reduced)
-    rounded = (_growth(terms + 1) * contracted(size, size)) + terms * _UNDERFLOW
+    rounded = (_growth(terms + 1) * contracted(size, size)) + terms * UNDERFLOW
     if least:
         lost = contracted(one, size) + contracted(size, one)
         rounded = rounded + least * (lost + 2 * terms)
@@ -416,93 +405,11 @@ def _bounded_mesh(
         if isinstance(tree, SizeNumber):
             return Bounded(ArrayElements(()).of_sizes(Dtype.F32, tree), np.zeros(()))
         arguments = [visit(argument) for argument in tree.arguments]
-        if tree.function == "where":
-            return _chosen(*arguments)
-        if tree.function in _BY_RULE:
-            return _binary(tree.function, *arguments)
-        return _function(tree.function, *arguments)
+        return bounded_call(tree.function, *arguments)
 
     bounded_value = visit(expression)
     shape = tuple(sizes[d] for d in dims)
     return Bounded(
         np.broadcast_to(bounded_value.number, shape),
         np.broadcast_to(bounded_value.error, shape),
-    )
-
-
-def _function(name: str, *arguments: Bounded) -> Bounded:
-    """A function that is monotone within the errors of its arguments, or nearly."""
-    row = ROWS[name]
-    number = row.exact(*(x.number for x in arguments))
-    signs = itertools.product((-1, 1), repeat=len(arguments))
-    moved = [row.exact(*map(_moved, arguments, each)) - number for each in signs]
-    uncertain = sum(x.error for x in arguments)
-    error = np.where(uncertain == 0, 0.0, np.max(np.abs(moved), axis=0))
-    if row.most_change < math.inf:  # a wave: within its error it may turn
-        reach = np.minimum(uncertain, row.most_change)
-        error = np.maximum(error, reach)
-    if row.jump:
-        jump = row.jump(*(x.number for x in arguments))
-        error = np.maximum(error, np.where(uncertain == 0, 0.0, jump))
-    if not row.ulps:
-        return Bounded(number, error)
-    relative = row.ulps * 2 * UNIT_ROUNDOFF + row.relative
-    return Bounded(number, error + relative * (np.abs(number) + error) + row.least)
-
-
-def _moved(x: Bounded, sign: int) -> Array:
-    moved: Array = x.number + sign * x.error
-    return moved
-
-
-_BY_RULE = frozenset(
-    {
-        "add", "div", "equal", "less", "less_equal", "maximum", "minimum", "mul", "sub",
-    }
-)  # fmt: skip
-"""Functions of two numbers that say themselves what becomes of errors."""
-
-
-def _binary(name: str, a: Bounded, b: Bounded) -> Bounded:
-    match name:
-        case "add" | "sub":
-            number = a.number + b.number if name == "add" else a.number - b.number
-            return _rounded(number, a.error + b.error)
-        case "mul":
-            off = np.abs(a.number) * b.error + np.abs(b.number) * a.error
-            return _rounded(a.number * b.number, off + a.error * b.error)
-        case "div":
-            number = a.number / b.number
-            least = np.abs(b.number) - b.error
-            off = (a.error + np.abs(number) * b.error) / np.where(least > 0, least, 0)
-            return _rounded(number, np.where((a.error == 0) & (b.error == 0), 0, off))
-        case "maximum" | "minimum":
-            pair = np.maximum if name == "maximum" else np.minimum
-            error = np.maximum(a.error, b.error)
-            return Bounded(pair(a.number, b.number), error)
-        case "less" | "less_equal" | "equal":
-            return _compared(name, a, b)
-    raise KeyError(name)
-
-
-def _compared(name: str, a: Bounded, b: Bounded) -> Bounded:
-    """1 or 0; either where the two may be as near as their errors."""
-    number = ROWS[name].exact(a.number, b.number)
-    error = a.error + b.error
-    near = (error > 0) & (np.abs(a.number - b.number) <= error)
-    return Bounded(number, near.astype(np.float64))
-
-
-def _chosen(condition: Bounded, a: Bounded, b: Bounded) -> Bounded:
-    """One of two; either where the condition is not known."""
-    holds = condition.number != 0
-    number = np.where(holds, a.number, b.number)
-    error = np.where(holds, a.error, b.error)
-    other = np.abs(a.number - b.number) + a.error + b.error
-    return Bounded(number, np.where(condition.error > 0, other, error))
-
-
-def _rounded(number: Array, error: Array) -> Bounded:
-    return Bounded(
-        number, error + UNIT_ROUNDOFF * (np.abs(number) + error) + _UNDERFLOW
     )

@@ -220,9 +220,9 @@ class Part:
 
     graph: Graph
     dims: tuple[int, ...]
-    """For each of its dimensions that of the other graph."""
+    """For each dimension of the part that of the whole graph."""
     values: tuple[int, ...]
-    """For each of its values that of the other graph."""
+    """For each value of the part that of the whole graph."""
 
 
 def part_of(graph: Graph, nodes: Iterable[int], outputs: Iterable[Output]) -> Part:

@@ -24,7 +24,7 @@ class Taps:
     image: int
     """The value that is read through windows."""
     weights: int
-    """The other one."""
+    """The value that is the filter."""
     window: int
     """The axis of the image that taps move along."""
     channels: int

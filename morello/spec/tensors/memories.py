@@ -30,7 +30,7 @@ class Memory:
     feature: str = ""
     """The CPU feature of machines that have it; empty if all do."""
     limit: str = dataclasses.field(init=False)
-    """The name of its limit."""
+    """The name of the memory's limit in the text of a Spec."""
     path: tuple["Memory", ...] = dataclasses.field(init=False)
     """The memories that it is filled through, the nearest first."""
 

@@ -84,7 +84,7 @@ class TensorSpec(Interned):
         return self.layout.rank
 
     def tiled(self, dim: int) -> "TensorSpec":
-        """The form of a tile of it along a dimension."""
+        """The form of a tile of the operand along a dimension."""
         if not self.contiguous or self.stays_gapless(dim):
             return self
         return dataclasses.replace(self, contiguous=False)
@@ -107,7 +107,7 @@ class TensorSpec(Interned):
         return self.layout.runs(sizes, self.dtype.itemsize)[0]
 
     def run_bytes(self, sizes: tuple[Any, ...]) -> Any:
-        """The bytes of each of these runs."""
+        """The bytes of each contiguous run."""
         if self.contiguous:
             return self.layout.bytes(sizes, self.dtype.itemsize)
         return self.layout.runs(sizes, self.dtype.itemsize)[1]

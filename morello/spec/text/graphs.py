@@ -58,7 +58,7 @@ class _Printer:
 
     @staticmethod
     def _stripped(text: str) -> str:
-        """Without parentheses around all of it."""
+        """The text without parentheses around the whole."""
         if not (text.startswith("(") and text.endswith(")")):
             return text
         depth = 0

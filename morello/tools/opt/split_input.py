@@ -10,7 +10,7 @@ MARKER = "// -----"
 """The marker that mlir-opt uses."""
 
 _OPEN = 2
-"""How many characters of a marker may be wrong for it to be a near miss."""
+"""The most wrong characters of a split marker that is reported as a near miss."""
 
 
 @dataclass(frozen=True)

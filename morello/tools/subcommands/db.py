@@ -414,7 +414,7 @@ def _gc(path: Path, options: DbOptions) -> int:
 
 
 def _beyond(sizes: list[tuple[int, bytes]], limit: int) -> list[bytes]:
-    """The keys of the largest tables, without which the others have so many bytes."""
+    """The keys of the largest tables, to be deleted until so many bytes are left."""
     total = sum(size + _ROW_BYTES for size, _ in sizes)
     gone = []
     for size, key in sorted(sizes, reverse=True):

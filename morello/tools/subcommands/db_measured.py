@@ -75,7 +75,7 @@ def copy_measured(old: Database, new: Database) -> tuple[int, bool]:
 
 
 def _goals(database: Database) -> Iterator[tuple[MeasuredKey, tuple[MeasuredRow, ...]]]:
-    """The rows of each goal of which all are whole."""
+    """The measured rows of each goal whose rows are all undamaged."""
     for key, group in itertools.groupby(database.measured(), lambda r: r[0].key):
         rows = tuple(group)
         if all(is_whole for _, is_whole in rows):

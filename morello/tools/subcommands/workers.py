@@ -38,7 +38,7 @@ class Job:
 
     @property
     def each(self) -> tuple["Job", ...]:
-        """The searches of its Specs one at a time."""
+        """The job's searches, one Spec at a time."""
         alone = dataclasses.replace(self, others=())
         others = (dataclasses.replace(alone, spec=spec) for spec in self.others)
         return (alone, *others)

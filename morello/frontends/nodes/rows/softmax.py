@@ -115,7 +115,8 @@ class _Guarding(Rewriter):
         return node
 
     def _all_lowest(self, access: Access) -> Access | None:
-        """The scores of which a value says whether all of a row are -inf."""
+        """The scores of a softmax, of which a value says whether a whole row is
+        -inf."""
         minimum = self.old.all[access.tensor]
         if not isinstance(minimum, Node) or minimum.reduction != "min":
             return None

@@ -120,7 +120,7 @@ _JOINED = {"none": "", "add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 
 
 def _rounds(flat: Any, reduction: str) -> list[Any]:
-    """The updates, divided so that no two of one round go to one place."""
+    """The updates in rounds, in each of which all go to different places."""
     if reduction == "none":  # the last one counts
         last = {int(place): number for number, place in enumerate(flat)}
         return [np.array(sorted(last.values()), np.int64)]

@@ -96,7 +96,7 @@ def _axes(to: Expansion, node: Arguments) -> list[_Axis] | None:
 
 
 def _padded(to: Expansion, x: str, axes: list[_Axis], border: float) -> str:
-    """An image in a border of one number, as far as windows go."""
+    """An image padded with one number as far as windows reach."""
     low = [axis.before for axis in axes]
     high = [axis.high for axis in axes]
     if not any(low) and not any(high):
@@ -116,7 +116,7 @@ def _options(axes: list[_Axis]) -> dict[str, Any]:
 
 
 def _pooled(to: Expansion, kind: str, x: str, axes: list[_Axis], border: float) -> str:
-    """A pool of an image in a border of one number."""
+    """A pool of an image that is padded with one number."""
     return _cut(to, to.op(kind, _padded(to, x, axes, border), **_options(axes)), axes)
 
 

@@ -234,8 +234,7 @@ def _spread(to: Expansion, node: Arguments, place: int) -> str | None:
 
 
 def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
-    """A value of one element for each block along an axis, as one for each place: a
-    constant of a constant."""
+    """A value per block along an axis, repeated to one per element."""
     places = np.arange(count) // block
     if x in to.held:
         return to.constant(to.array(x).take(places, axis))
@@ -243,7 +242,7 @@ def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
 
 
 def dequantized(to: Expansion, node: Arguments) -> Results:
-    """Integers less their zero points, times their scales, in the type of these."""
+    """Integers minus their zero points, times their scales, in the scales' type."""
     dtype, result = to.dtype(node.input(0)), to.dtype(node.input(1))
     if dtype is None or dtype.kind not in "iu" or result not in _FLOATS:
         return None
