@@ -475,10 +475,8 @@ def test_what_no_group_takes_has_a_reason(name: str) -> None:
     graph = traced(function, *inputs)
     nodes = [node for node in graph.graph.nodes if node.op == "call_function"]
     texts = [f"{n.target} ({partition.why_not(n)})" for n in nodes]
-    without_views = [
-        text for text in texts if "getitem" not in text and "()" not in text
-    ]
-    assert sorted(set(without_views)) == reasons
+    unseen = [text for text in texts if "getitem" not in text and "()" not in text]
+    assert sorted(set(unseen)) == reasons
     told = {reason.removesuffix(" (unknown)") for reason in reasons}
     assert told <= {*partition.eager_ops(graph)}
 
@@ -518,14 +516,13 @@ def test_a_layer_of_an_lstm_is_its_steps(is_reversed: bool) -> None:
 
 
 def test_other_recurrent_layers_are_left() -> None:
-    arguments = [*LSTM, False, [], 2, 3, 1, True, False, False, False]
+    call = [*LSTM, False, [], 2, 3, 1, True, False, False, False]
     said = [
-        recurrent.why_not([*arguments[:9], *arguments[9:14], False, is_on])
-        for is_on in (0, 1)
+        recurrent.why_not([*call[:9], *call[9:14], False, is_on]) for is_on in (0, 1)
     ]
     assert said == ["", "under training"]
     for place, value in ((8, [2, 1]), (9, 3), (11, 2), (13, True)):
-        other = [*arguments]
+        other = [*call]
         other[place] = value
         assert recurrent.why_not(other).startswith("no single layer of an LSTM")
 
