@@ -76,7 +76,7 @@ class _Task:
     plan: Plan
     known: Mapping[str, tuple[Impl, float]]
     later: bool
-    """Whether choices are wanted, not a sample."""
+    """Whether to time what the search chooses now, and not a sample of programs."""
 
 
 def in_turns(

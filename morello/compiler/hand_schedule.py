@@ -45,7 +45,7 @@ def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
 
 
 def _set_target(module: ir.Module, target: Target) -> None:
-    """Hold a module to a target.
+    """Write the target into a module that names none, and check it in others.
 
     Raises:
         ScheduleError: it is for another.

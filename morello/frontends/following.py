@@ -84,8 +84,8 @@ def _factor(expression: Expression) -> float | None:
 
 
 def _scaled_by_one(expression: Expression, function: str) -> Expression:
-    """An expression as a product with one number, or a quotient by one: powers of two
-    that it is multiplied with before are a part of that."""
+    """An expression as a product with, or a quotient by, one number, into which powers
+    of two of inner products are folded."""
     inner, number = expression, 1.0
     match expression:
         case Call(name, (scaled, Constant(factor))) if name == function:

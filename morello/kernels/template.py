@@ -131,11 +131,11 @@ class Kernel(ABC):
 
     @property
     def register_file(self) -> Memory:
-        """The registers that it wants them in."""
+        """The register file that it needs `register_operands` in."""
         return VRF
 
     def register_dtype(self, key: SpecKey, operand: int) -> Dtype:
-        """The dtype that it wants such an operand in: its own, or a wider one."""
+        """The dtype that a register operand must have: its own, or a wider one."""
         return key.tensors[operand].dtype
 
 

@@ -336,7 +336,7 @@ def refused_nodes(graph: GraphModule, error: ModelError) -> list[Node]:
 
 
 def _placed(nodes: list[Node], text: str) -> list[Node]:
-    """The calls whose places a text has."""
+    """The calls whose positions in the graph a text mentions."""
     places = {int(number) for number in _PLACE.findall(text.replace('"', ""))}
     named = [node for i, node in enumerate(nodes) if i in places]
     return [node for node in named if node.op == "call_function"]

@@ -139,7 +139,8 @@ class Cut(Action):
         return Expansion(tuple(conditions), cost, cutting.children(frame, limits))
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
-        """No operand counts beside the temporaries, if these are the same."""
+        """The key with plain operands, if the temporaries do not depend on the
+        operands' forms."""
         plain = with_plain_operands(key)
         alike = counts_alike(self.cutting(key, target), self.cutting(plain, target))
         return plain if alike else key

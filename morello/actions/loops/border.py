@@ -92,7 +92,8 @@ class Strips(Action):
         return Expansion((Condition(bool(parts), self.refusal),), cost, tuple(children))
 
     def feature(self, key: SpecKey) -> str:
-        """The dimension."""
+        """The feature of a program's class: the name of the action and its
+        dimension."""
         return f"{self.name} {self.dim}"
 
     def bordered(self, key: SpecKey) -> Bordered | str:

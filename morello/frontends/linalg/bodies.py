@@ -40,7 +40,7 @@ _INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
     "arith.subi": operator.sub,
     "arith.xori": operator.xor,
 }
-"""Operations that are known of numbers alone."""
+"""Operations on integers that are computed at compile time."""
 
 _CASTS = frozenset(
     f"arith.{name}"

@@ -221,8 +221,8 @@ class Importer(ImportedValues):
         self.move(result, operand, split)
 
     def _split(self, source: Read, shape: tuple[int, ...]) -> Read | None:
-        """A read whose axes are divided, as one of a tensor whose axes are; None where
-        axes become one, or where nothing is gained."""
+        """A reshaped read as a read of a reshaped tensor; None where axes are joined,
+        or where all of the tensor is read."""
         groups = axis_groups(source.shape, shape)
         whole = self.tensors.all[source.tensor].shape
         if not unread(source):

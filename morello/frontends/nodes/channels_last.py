@@ -99,7 +99,8 @@ class _Turning(Rewriter):
         return joined.pieces
 
     def _deciding(self, into: Within) -> int:
-        """The piece of a joined tensor that has a say: a convolution, or the first."""
+        """The piece that decides the order of a joined tensor's axes: a convolution, or
+        the first."""
         pieces = self._pieces(into)
         convolutions = (p for p in pieces if Convolution.of(self.old.node(p)))
         return next(convolutions, pieces[0])

@@ -359,8 +359,8 @@ class _Factor:
         return _Blocks(source, blocks[0]) if len(blocks) == 1 else None
 
     def _source(self, access: Access) -> Access | None:
-        """The read of the tensor whose elements one repeats, by the dimensions of the
-        product; the read itself of one that repeats none."""
+        """The read of the tensor whose elements a node only repeats, by the dimensions
+        of the product; else the read itself."""
         root = self.tensors.root(access.tensor)
         node = self.tensors.all[root]
         if not isinstance(node, Node):

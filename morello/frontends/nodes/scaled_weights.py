@@ -48,7 +48,8 @@ class _Scaling(Rewriter):
             for number, calls_of in self.scaled.items()
             for place in calls_of
         }
-        """Products that are added with their maps, after what scales them."""
+        """Products that are added to the new program only with the maps that scale
+        them."""
 
     def _scales(self, node: Node) -> dict[int, Call]:
         """The calls that scale a product and do nothing else, by its read."""

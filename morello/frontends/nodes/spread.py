@@ -118,9 +118,9 @@ class _Phases:
     axis: _Axis
     offset: int
     steps: int
-    """Number of q."""
+    """How many values q takes."""
     taps: int
-    """Number of j."""
+    """How many values j takes."""
 
     @property
     def before(self) -> int:

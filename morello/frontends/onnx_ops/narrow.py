@@ -135,14 +135,14 @@ class _Widening(NodeWriter):
         self.op("Cast", y, output=name, to=_wide(kind))
 
     def _signed(self, x: str, bits: int) -> str:
-        """The numbers that low bits are."""
+        """Read the low bits of integers as signed numbers."""
         half, whole = (self._number(2**n, np.int8) for n in (bits - 1, bits))
         is_positive = self.op("Less", x, half)
         below = self.op("Sub", x, whole)
         return self.op("Where", is_positive, x, below, output=f"{x}.signed")
 
     def _unsigned(self, x: str, name: str, bits: int) -> None:
-        """The low bits of numbers."""
+        """Keep the low bits of integers as unsigned numbers."""
         zero, whole = (self._number(n, np.int8) for n in (0, 2**bits))
         is_negative = self.op("Less", x, zero)
         self.op("Where", is_negative, self.op("Add", x, whole), x, output=name)

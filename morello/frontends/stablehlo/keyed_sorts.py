@@ -44,7 +44,7 @@ class Keys:
         return self.width == _PLACE_BITS
 
     def of(self, element: ir.Value, place: ir.Value) -> Values:
-        """The numbers of an element at a place."""
+        """The key of an element, packed with its place or beside it."""
         arith = dialect("arith")
         wide = ir.IntegerType.get_signless(64)
         key = self._bits(element)

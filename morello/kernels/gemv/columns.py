@@ -169,7 +169,7 @@ class Columns:
         run_streams(self.emitter, self.streams, count, others, first, prefetches)
 
     def neighbours(self, at: Value, rows: int) -> list[Value]:
-        """The rows from ``at`` on."""
+        """The indices of ``rows`` neighbouring rows from ``at`` on."""
         return [self.emitter.offset(at, i) for i in range(rows)]
 
     def block(

@@ -448,7 +448,7 @@ class RowCounts:
         return reads
 
     def _along(self, row: Ops, again: Ints, vectors: Ints, rows: Ints) -> Phase:
-        """Rows that are reduced to their ends, none of which waits for another.
+        """The phase in which vectors of some rows are reduced to one number each.
 
         Args:
             row: of one pass over a row.

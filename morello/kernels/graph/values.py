@@ -141,7 +141,8 @@ class GraphValues:
 
     @property
     def _wide(self) -> frozenset[int]:
-        """The values of which there are vectors."""
+        """The values that are computed as vectors: those that have the inner
+        dimension."""
         return frozenset(
             v for v in range(self.graph.count) if self.inner in self.graph.dims_of(v)
         )

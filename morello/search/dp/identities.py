@@ -76,7 +76,7 @@ class Identities:
 
     @property
     def dense(self) -> ax.Dense:
-        """The axes of sizes that are goals each, and what is made of them."""
+        """The axes of which each size is a goal's."""
         return self.store.dense
 
     def tiles(self, actions: Iterable[Action], identity: TableId) -> Iterator[Action]:

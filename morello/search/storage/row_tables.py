@@ -44,7 +44,7 @@ class StoredRow:
 
     @property
     def is_possible(self) -> bool:
-        """Whether values of the right types can be."""
+        """Whether the values are plausible; their types are right."""
         return True
 
 

@@ -80,7 +80,7 @@ class TableStore:
         self.shelf = shelf
         self.goal = goal
         self.dense = goals.axes
-        """The axes of sizes that are goals each, and what is made of them."""
+        """The axes of which each size is a goal's."""
         self.stored = 0
         """How many tables came from the database."""
         self.parts = 0

@@ -272,7 +272,8 @@ def _between_zeros(row: Node) -> Node:
 
 
 def _with_axis(real: Any) -> Any:
-    """Real factors of both numbers of each pair."""
+    """Real factors with a last axis of 1, so that each multiplies both numbers of a
+    pair."""
     return _call(aten.unsqueeze.default, real, -1) if isinstance(real, Node) else real
 
 

@@ -200,7 +200,8 @@ _MOST_TRANSFORMED = 4096
 
 
 def _waves(have: int, count: int, inverse: int, one_sided: int) -> Any:
-    """The matrix of a transform, by rows of what is given and columns of the result."""
+    """The matrix of a discrete Fourier transform: a row for each input, a column per
+    result."""
     if inverse and one_sided:
         bins = min(have, count // 2 + 1)
         rows = np.arange(bins)
