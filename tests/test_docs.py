@@ -220,6 +220,7 @@ MOST_FILES = {
     "A function of elements": 1,
     "A dtype": 4,
     "An architecture": 6,
+    "A form of weights": 1,
 }
 """How many files a change may touch: section of the page to number."""
 
