@@ -48,7 +48,8 @@ def by_hand(spec: Spec) -> Iterator[Action]:
             yield Move(name, level, layout)
         yield from (Move(name, L1, LAYOUTS[1], t) for t in ("f32", "s32", "zz"))
         yield from (SpecializeRange(name, level) for level in (L2, MEM, VRF))
-        yield from (Pad(name, layout) for layout in LAYOUTS)
+        yield from (Pad(name, level, LAYOUTS[0]) for level in (L2, L1, VRF))
+        yield from (Pad(name, MEM, layout) for layout in LAYOUTS)
     nodes = [f"v{place}" for place in range(len(graph.nodes))] if graph else []
     for node in [*nodes, "zz"]:
         yield from (CutInPlace(node), Online(node))

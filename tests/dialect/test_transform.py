@@ -61,7 +61,7 @@ EXAMPLES: tuple[Action, ...] = (
     CutInPlace("v0,v1"),
     Online("v0"),
     Squeeze(),
-    Pad("x1", Layout.parse("[0,1]")),
+    Pad("x1", L1, Layout.parse("[0,1]")),
     Border("d0"),
     Taps("d0"),
     Merge(),

@@ -7,7 +7,7 @@ from morello.actions import Collapse, Drop, Pad
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.impl import Impl
-from morello.spec import Layout, Spec, parse_spec
+from morello.spec import MEM, Layout, Spec, parse_spec
 from morello.spec.graphs import canonical, parse_graph
 from morello.spec.graphs.collapsing import collapsed, come_together, dropped
 from morello.spec.graphs.evaluate import evaluate
@@ -146,7 +146,7 @@ def test_a_copy_of_what_is_not_all_read_does_not_collapse(
     """Steps of 2 over 6 places: one tap leaves out the last row and column."""
     text = f"conv:1x4x6x6x3x{taps}x{taps}:f32:stride=2"
     spec = parse_spec(text, AVX2.limits)
-    padded = Pad("x1", Layout.parse("[1,2,0]")).padded(spec.key)
+    padded = Pad("x1", MEM, Layout.parse("[1,2,0]")).padded(spec.key)
     assert not isinstance(padded, str)
     assert padded.copy.tensors[0].contiguous == whole
     view = Collapse("d1", "d2").view(padded.copy)

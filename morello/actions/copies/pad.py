@@ -1,11 +1,11 @@
-"""Pad: an input is copied into a buffer in a layout, with zeros around it where windows
-reach beyond.
+"""Pad: an input is copied into a buffer in a memory and a layout, with zeros around it
+where windows reach beyond.
 
 Before::
 
     y[f,u,v] = sum(w[f,c,i,j] * x[c,pad(u+i,1,1),pad(v+j,1,1)])
 
-After ``Pad("x1", [0,1,2])``::
+After ``Pad("x1", "MEM", [0,1,2])``::
 
     room = 0                                                   # fill
     room[c,1:,1:] = x                                          # copy
@@ -13,7 +13,8 @@ After ``Pad("x1", [0,1,2])``::
 
 Unlike the buffer of a `Move` this one may be read through windows, and it is known to
 have no gaps, so that `Merge` applies to it. Axes within the last one that has zeros, as
-channels that come last, are copied with it as one: rows without gaps on both sides.
+channels that come last, are copied with it as one: rows without gaps on both sides. A
+buffer in L1 is filled, copied into and read there, and no line of it is paid for.
 """
 
 import dataclasses
@@ -35,7 +36,7 @@ from morello.spec.graphs.borders import copied, padded
 from morello.spec.graphs.merging import taps
 from morello.spec.index_map import IndexMap
 from morello.spec.mixes import flushing_as
-from morello.spec.structure import products
+from morello.spec.structure import contractions, followers, leader, products
 from morello.spec.varying import varying_places
 
 _T = TypeVar("_T")
@@ -68,12 +69,14 @@ class Padded:
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Pad(Action):
-    """The input called ``operand`` is copied into a buffer in ``layout``, with zeros
-    around it where windows reach beyond."""
+    """The input called ``operand`` is copied into a buffer in ``level`` and ``layout``,
+    with zeros around it where windows reach beyond."""
 
     name: ClassVar[str] = "pad"
     takes_ranges: ClassVar[bool] = True
     operand: str
+    level: Memory
+    """The memory of the buffer: that of the input, or a nearer cache."""
     layout: Layout
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
@@ -87,7 +90,7 @@ class Pad(Action):
         limits = frame.limits
         conditions: tuple[Condition, ...] = ()
         if padded.room.level.is_cache:
-            lines = padded.room.lines(room)
+            lines = dataclasses.replace(padded.room, contiguous=True).lines(room)
             reason = f"takes more lines than are free of {padded.room.level}"
             conditions = (Condition(lines <= limits[padded.room.level], reason),)
             limits = target.take(limits, padded.room.level, lines)
@@ -118,12 +121,12 @@ class Pad(Action):
 
     def padded(self, key: SpecKey) -> Padded | str:
         """The Specs that the action leaves, or the reason why it does not apply."""
-        return _padded(self.operand, self.layout, key)
+        return _padded(self.operand, self.level, self.layout, key)
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """The caches that the padded buffer may be allocated in."""
-        paddings = (action.padded(key) for action in _tried(key))
+        paddings = (action.padded(key) for action in _tried(key, target.caches[0]))
         return frozenset(
             p.room.level
             for p in paddings
@@ -136,14 +139,15 @@ class Pad(Action):
     ) -> Iterator["Pad"]:
         """A padded copy of each input that windows reach beyond, row-major and in the
         layouts that products ask for; and one of each other input in the layouts that
-        products or `Merge` ask for."""
-        for action in _tried(key):
+        products or `Merge` ask for. Copies are where the inputs are; where nothing is a
+        product, padded ones are in L1, too, where kernels read them."""
+        for action in _tried(key, target.caches[0]):
             if not isinstance(action.padded(key), str):
                 yield action
 
 
 @lru_cache(maxsize=4096)
-def _tried(key: SpecKey) -> tuple[Pad, ...]:
+def _tried(key: SpecKey, nearest: Memory) -> tuple[Pad, ...]:
     graph = key.kind.as_graph
     if graph is None:
         return ()
@@ -157,7 +161,10 @@ def _tried(key: SpecKey) -> tuple[Pad, ...]:
         together = len({tensor.level for tensor in key.tensors}) == 1
         if key.tensors[index].layout == natural and together:
             layouts += asked_layouts(key, index)
-        actions |= {Pad(operand.name, layout): None for layout in layouts}
+        level = key.tensors[index].level
+        actions |= {Pad(operand.name, level, layout): None for layout in layouts}
+        if padded and not contractions(key.kind):
+            actions[Pad(operand.name, nearest, natural)] = None
     return tuple(actions)
 
 
@@ -195,7 +202,7 @@ def _dims(axes: tuple[IndexMap, ...], sizes: tuple[Ints, ...]) -> tuple[int, ...
 
 
 @lru_cache(maxsize=65536)
-def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
+def _padded(name: str, level: Memory, layout: Layout, key: SpecKey) -> Padded | str:
     kind = key.kind
     names = [operand.name for operand in kind.operands]
     if name not in names:
@@ -207,6 +214,10 @@ def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
         return f"'{name}' is no input of a graph"
     if tensor.level.is_near:
         return f"'{name}' is in {tensor.level}: pad it before it moves there"
+    if level is not tensor.level:
+        refusal = _level_refusal(key, operand, level)
+        if refusal:
+            return refusal
     if layout.rank != tensor.rank:
         return f"the layout {layout} has {layout.rank} dimensions, not {tensor.rank}"
     if layout.is_packed or tensor.layout.is_packed:
@@ -217,28 +228,41 @@ def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
             f"{layout} already"
         )
     padded_kind = flushing_as(key.kind, Compose.of(padded_graph), key.dtypes)
-    return _parts(key, operand, layout, padded_kind)
+    return _parts(key, operand, level, layout, padded_kind)
 
 
-def _parts(key: SpecKey, operand: int, layout: Layout, kind: Kind) -> Padded:
+def _level_refusal(key: SpecKey, operand: int, level: Memory) -> str:
+    """Why the buffer cannot be in another memory than the input; empty if it can."""
+    name, source = key.kind.operands[operand].name, key.tensors[operand].level
+    if not (level.is_cache and source.is_beyond(level)):
+        return f"{level} is no cache nearer than {source}, where '{name}' is"
+    if leader(key.kind, operand) != operand or followers(key.kind, operand):
+        return f"'{name}' and others are in one memory: pad it there"
+    return ""
+
+
+def _parts(
+    key: SpecKey, operand: int, level: Memory, layout: Layout, kind: Kind
+) -> Padded:
     source = key.tensors[operand]
     rank = source.rank
     axes = key.kind.operands[operand].axes
     zeros = any(axis.has_zeros for axis in axes)
-    room = TensorSpec(source.dtype, source.level, layout, True)
+    room = TensorSpec(source.dtype, level, layout, not level.is_near)
+    serial = key.serial or not level.is_main
     # What is copied is a part of the buffer, and of an input that is not all read.
     if any(axis.is_padded for axis in axes):
         source = dataclasses.replace(source, contiguous=False)
-    inside = dataclasses.replace(room, contiguous=not zeros)
+    inside = dataclasses.replace(room, contiguous=room.contiguous and not zeros)
     run = _run(key, operand, layout)
     copied = tuple(without_axes(form, frozenset(run[:-1])) for form in (source, inside))
     tensors = (*key.tensors[:operand], room, *key.tensors[operand + 1 :])
     return Padded(
         operand,
         room,
-        SpecKey(Fill(rank, "zero"), (room,), key.serial) if zeros else None,
-        SpecKey(MoveKind(copied[0].rank), copied, key.serial),
-        SpecKey(kind, tensors, key.serial),
+        SpecKey(Fill(rank, "zero"), (room,), serial) if zeros else None,
+        SpecKey(MoveKind(copied[0].rank), copied, serial),
+        SpecKey(kind, tensors, serial),
         run,
     )
 

@@ -19,7 +19,7 @@ func.func @f(%w: memref<3xf32>, %x: memref<4x10xf32>, %y: memref<4x10xf32>) {
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
-  %r:3 = "morello_transform.pad"(%0) {layout = #morello.layout<"[0,1]">, operand = "x1"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  %r:3 = "morello_transform.pad"(%0) {level = "MEM", layout = #morello.layout<"[0,1]">, operand = "x1"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.annotate %r#2 "body" : !transform.any_op
   transform.yield
 }
@@ -39,7 +39,7 @@ func.func @f(%w: memref<3xf32>, %x: memref<4x10xf32>, %y: memref<4x10xf32>) {
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
   // expected-error@+1 {{no window of compose reaches beyond 'x0', and its layout is [0] already}}
-  %r:3 = "morello_transform.pad"(%0) {layout = #morello.layout<"[0]">, operand = "x0"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  %r:3 = "morello_transform.pad"(%0) {level = "MEM", layout = #morello.layout<"[0]">, operand = "x0"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.annotate %r#2 "body" : !transform.any_op
   transform.yield
 }
@@ -59,7 +59,7 @@ func.func @f(%w: memref<3xf32>, %x: memref<4x10xf32>, %y: memref<4x10xf32>) {
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
   // expected-error@+1 {{it has no operand 'x7'; those are: x0, x1, v0}}
-  %r:3 = "morello_transform.pad"(%0) {layout = #morello.layout<"[0,1]">, operand = "x7"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  %r:3 = "morello_transform.pad"(%0) {level = "MEM", layout = #morello.layout<"[0,1]">, operand = "x7"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.annotate %r#2 "body" : !transform.any_op
   transform.yield
 }
@@ -85,7 +85,7 @@ func.func @f(%w: memref<3xf32>, %x: memref<4x12xf32>, %y: memref<4x10xf32>) {
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
-  %r:3 = "morello_transform.pad"(%0) {layout = #morello.layout<"[1,0]">, operand = "x1"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  %r:3 = "morello_transform.pad"(%0) {level = "MEM", layout = #morello.layout<"[1,0]">, operand = "x1"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.annotate %r#2 "body" : !transform.any_op
   transform.yield
 }
