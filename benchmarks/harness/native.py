@@ -42,7 +42,7 @@ class NativeReady(Ready):
     ) -> None:
         self._operands = operands
         self._loop = NativeLoop(function, arguments, batch)
-        self._kept = owner
+        self._owner = owner
         self.note = note
 
     def run(self, calls: int) -> None:

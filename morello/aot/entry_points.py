@@ -57,14 +57,14 @@ def rename(llvm: str, old: str, new: str) -> str:
 
 def called() -> str:
     """LLVM IR of the functions of C that those of all kernels of an object call."""
-    entry = _own_function("entry", "@check_entry", _CHECK).replace(
+    entry = _internal_function("entry", "@check_entry", _CHECK).replace(
         f"{_BASE} {{", f"{_BASE} alwaysinline {{"
     )
-    cpu = _own_function(HOST.names[0], "@check_cpu", _CHECK_CPU)
-    return "\n".join([entry, cpu, _own_function("pack", "@pack", _PACK)])
+    cpu = _internal_function(HOST.names[0], "@check_cpu", _CHECK_CPU)
+    return "\n".join([entry, cpu, _internal_function("pack", "@pack", _PACK)])
 
 
-def _own_function(file: str, name: str, internal: str) -> str:
+def _internal_function(file: str, name: str, internal: str) -> str:
     """The function in a file, under a name that other objects do not see."""
     text = (FOLDER / f"{file}.ll").read_text().replace(f"{name}(", f"{internal}(")
     inside = rf"define internal \1 {_BASE} {{"

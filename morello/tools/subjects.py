@@ -108,7 +108,7 @@ class SpecSubject(Subject):
         self.schedule = self.request.schedule
         self._seed = seed
         self._files: dict[str, str] = {}
-        self._given: dict[int, Array] = {}
+        self._inputs: dict[int, Array] = {}
         self._trial: Trial | None = None
 
     @property
@@ -120,7 +120,7 @@ class SpecSubject(Subject):
     def trial(self) -> Trial:
         """The inputs; they are drawn at the first use."""
         if self._trial is None:
-            self._trial = Trial.make(self.request.goal.spec, self._seed, self._given)
+            self._trial = Trial.make(self.request.goal.spec, self._seed, self._inputs)
         return self._trial
 
     def compile(self, threads: int, tune: bool | None) -> Kernel:
@@ -145,7 +145,7 @@ class SpecSubject(Subject):
             if name in self._files:
                 raise ArgumentError(f"--input {name}={path}: '{name}' is given twice")
             self._files[name] = path
-            self._given[readable[name]] = read_operand(path, spec, readable[name])
+            self._inputs[readable[name]] = read_operand(path, spec, readable[name])
 
     def arguments(self, kernel: Kernel) -> list[Array]:
         """New arrays for each operand, as the kernel takes them."""
@@ -158,7 +158,7 @@ class SpecSubject(Subject):
     def outputs(self, arguments: Sequence[Array]) -> dict[str, Array]:
         """The outputs; without a batch of 1, unless an input came so."""
         spec = self.trial.spec
-        is_full = any(array.shape == spec.shape(i) for i, array in self._given.items())
+        is_full = any(array.shape == spec.shape(i) for i, array in self._inputs.items())
         written = zip(spec.kind.written, self.trial.outputs(arguments), strict=True)
         return {
             spec.kind.operands[out].name: array.reshape(

@@ -71,11 +71,11 @@ def add_results(importer: ImportedValues, fallback: Fallback, op: ir.Operation) 
             result = importer.spread(result)
         tensor = importer.materialized(result, importer.place(op))
         importer.tensors.results.append(
-            _own_tensor(importer, op, tensor, (shape, dtype))
+            _result_tensor(importer, op, tensor, (shape, dtype))
         )
 
 
-def _own_tensor(
+def _result_tensor(
     importer: ImportedValues,
     op: ir.Operation,
     tensor: int,

@@ -14,9 +14,9 @@ from morello.spec.elements.dtypes import NARROW_FLOATS
 _DECOMPOSE = """
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%module: !transform.any_op) {
-    %found = transform.structured.match ops{["linalg.softmax"]} in %module
+    %softmaxes = transform.structured.match ops{["linalg.softmax"]} in %module
         : (!transform.any_op) -> !transform.any_op
-    %made = transform.structured.decompose_interface %found
+    %decomposed = transform.structured.decompose_interface %softmaxes
         : (!transform.any_op) -> !transform.any_op
     transform.yield
   }

@@ -93,9 +93,9 @@ def is_whole(expression: Expression) -> bool:
         case Constant(number):
             return float(number).is_integer()
         case Call(function, arguments):
-            is_made_whole = function in _WHOLE or function in _BYTE_LIMITS
+            rounds = function in _WHOLE or function in _BYTE_LIMITS
             are_whole = function in _OF_WHOLE and all(map(is_whole, arguments))
-            return is_made_whole or are_whole
+            return rounds or are_whole
     return False
 
 

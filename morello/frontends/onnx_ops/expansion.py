@@ -27,7 +27,7 @@ class Expansion(NodeWriter):
     ) -> None:
         super().__init__(proto)
         self._onnx: Any = importlib.import_module("onnx")
-        self._given = proto
+        self._original = proto
         graph = self._inferred(self._model)
         self.held = {array.name: array for array in graph.initializer}
         """The constants, by name."""
@@ -79,7 +79,7 @@ class Expansion(NodeWriter):
                     self.op("Identity", result, output=name)
         if changed:
             self._nodes = self._without_unread()
-        return self.written() if changed else self._given
+        return self.written() if changed else self._original
 
     def _without_unread(self) -> list[Any]:
         """The nodes whose results are read; rules have replaced the others."""

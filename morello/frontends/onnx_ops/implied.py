@@ -343,10 +343,10 @@ def _sizes(call: Call) -> Parameter | None:
     policy = call.options.get("keep_aspect_ratio_policy", b"stretch")
     if policy != b"stretch":
         return None
-    return _fixed(*(result[axis] for axis in _own_axes(call)))
+    return _fixed(*(result[axis] for axis in _resized_axes(call)))
 
 
-def _own_axes(call: Call) -> list[int]:
+def _resized_axes(call: Call) -> list[int]:
     rank = len(call.shape)
     return [axis % rank for axis in call.options.get("axes", range(rank))]
 
@@ -355,7 +355,7 @@ def _factors(call: Call) -> Parameter:
     """Factors that are the ratios of sizes."""
     (result,) = call.results
     value = np.array(
-        [result[axis] / call.shape[axis] for axis in _own_axes(call)], np.float32
+        [result[axis] / call.shape[axis] for axis in _resized_axes(call)], np.float32
     )
     return Parameter(value, functools.partial(_close, value))
 

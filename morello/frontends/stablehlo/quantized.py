@@ -23,8 +23,8 @@ def quantized(module: ir.Operation) -> Iterator[tuple[ir.Operation, OpError | No
     passes take unsigned integers for signed ones."""
     for op in all_ops(module):
         blocks = (block for region in op.regions for block in region.blocks)
-        given = (argument for block in blocks for argument in block.arguments)
-        elements = [_element(value) for value in (*op.results, *given)]
+        inputs = (argument for block in blocks for argument in block.arguments)
+        elements = [_element(value) for value in (*op.results, *inputs)]
         if any(element.startswith(_UNSIGNED) for element in elements):
             yield op, OpError("its integers have no sign", "quantise to i8 with a sign")
         elif any(element.startswith(_QUANTIZED) for element in elements):

@@ -46,7 +46,7 @@ def _check_kind(array: Any, parameter: Parameter) -> None:
         return
     what = f"{role} is not a NumPy array but {_kind_name(array)}"
     if parameter.is_output:
-        raise ArgumentError(what, f"give {_remade(parameter)}")
+        raise ArgumentError(what, f"give {_of_right_dtype(parameter)}")
     if hasattr(array, "__dlpack__"):
         raise ArgumentError(what, "share its memory with numpy.from_dlpack(array)")
     raise ArgumentError(
@@ -64,8 +64,8 @@ def _kind_name(value: Any) -> str:
     return f"a {kind.__module__}.{kind.__qualname__}"
 
 
-def _remade(parameter: Parameter) -> str:
-    """How an array of the right dtype is made."""
+def _of_right_dtype(parameter: Parameter) -> str:
+    """Python text that makes an array of the right dtype."""
     if parameter.is_output:
         return f"numpy.empty({parameter.shape}, {parameter.dtype.name!r})"
     return f"array.astype({parameter.dtype.name!r})"
@@ -79,11 +79,11 @@ def _check_dtype(array: np.ndarray[Any, Any], parameter: Parameter) -> None:
     if array.dtype.newbyteorder() == wanted:
         raise ArgumentError(
             f"{parameter.role} is {wanted.name} in the byte order of other machines",
-            f"give {_remade(parameter)}",
+            f"give {_of_right_dtype(parameter)}",
         )
     raise ArgumentError(
         f"{parameter.role} has dtype {array.dtype.name}, expected {wanted.name}",
-        f"give {_remade(parameter)}, or a Spec of its dtype",
+        f"give {_of_right_dtype(parameter)}, or a Spec of its dtype",
     )
 
 
