@@ -320,7 +320,8 @@ def _fmin(x: Any, y: Any) -> Any:
 
 
 def _fmod(x: Any, y: Any) -> Any:
-    """By the remainder of the sizes, which the importer computes without a quotient."""
+    """`fmod` as the remainder of the sizes with the sign of x: the importer has no
+    quotient."""
     rest = torch.remainder(abs(x), abs(y))
     return torch.where(x == 0, x - rest, torch.where(x < 0, -rest, rest))
 

@@ -68,7 +68,7 @@ def process_count(jobs: Any, searches: Searches) -> int:
 def settled(
     goal: OpenSpec, is_laid_out: bool, target: Target, searches: Searches
 ) -> tuple[Spec, Solution]:
-    """The best program of a part; of what lies as it should without other layouts.
+    """The best program of a part; if ``is_laid_out``, one that changes no layouts.
 
     Raises:
         SearchError: there is none.

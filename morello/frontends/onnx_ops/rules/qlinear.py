@@ -13,8 +13,8 @@ _CURRENT = 13
 
 
 def _real(to: Expansion, node: Arguments, place: int, axis: int = 1) -> str:
-    """The numbers that an input stands for; its scale and zero point, or those along an
-    axis, are the next."""
+    """The real numbers of a quantised input, whose scale and zero point are the next
+    two."""
     inputs = (node.input(place + i) for i in range(3))
     return to.op("DequantizeLinear", *inputs, axis=axis)
 
