@@ -22,9 +22,9 @@ def numbers(*shape: int) -> Array:
     return RNG.integers(-128, 128, shape).astype(np.int8)
 
 
-def function(given: dict[str, str], result: str, op: str) -> str:
-    arguments = ", ".join(f"%{name}: tensor<{kind}>" for name, kind in given.items())
-    kinds = ", ".join(f"tensor<{kind}>" for kind in given.values())
+def function(inputs: dict[str, str], result: str, op: str) -> str:
+    arguments = ", ".join(f"%{name}: tensor<{kind}>" for name, kind in inputs.items())
+    kinds = ", ".join(f"tensor<{kind}>" for kind in inputs.values())
     return (
         f"func.func @main({arguments}) -> tensor<{result}> {{ "
         f"%y = {op} : ({kinds}) -> tensor<{result}> return %y : tensor<{result}> }}"
@@ -88,10 +88,10 @@ CASES: dict[str, tuple[dict[str, str], str, str, Any]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_ops_are_those_of_the_numbers(name: str) -> None:
-    given, result, op, definition = CASES[name]
-    read = morello.from_mlir(function(given, result, op))
+    inputs, result, op, definition = CASES[name]
+    read = morello.from_mlir(function(inputs, result, op))
     arrays = []
-    for kind in given.values():
+    for kind in inputs.values():
         *shape, element = kind.split("x")
         sizes = [int(size) for size in shape if size.isdigit()]
         whole = numbers(*sizes)
@@ -103,7 +103,7 @@ def test_ops_are_those_of_the_numbers(name: str) -> None:
 
 
 def test_integers_without_a_sign_are_refused() -> None:
-    given = {"x": "4x8xf32"}
+    inputs = {"x": "4x8xf32"}
     kind = "4x8x!quant.uniform<u8:f32, 0.5:130>"
     with pytest.raises(ModelError, match=r"uniform_quantize: its integers have no sig"):
-        morello.from_mlir(function(given, kind, "stablehlo.uniform_quantize %x"))
+        morello.from_mlir(function(inputs, kind, "stablehlo.uniform_quantize %x"))
