@@ -6,8 +6,10 @@ common), `memrefs.py` (how operands must look), and `transform/action_op.py` (ho
 action becomes a transform op).
 """
 
+import contextlib
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from morello.processes.forks import defer_forks
@@ -40,3 +42,13 @@ def load(context: Any) -> None:
             MorelloTransform.load()
             attach_interfaces()
             MorelloTransform._mlir_module = None
+
+
+@contextlib.contextmanager
+def in_context() -> Iterator[Any]:
+    """Work in a new ``ir.Context`` that has both dialects, without locations."""
+    from morello.mlir import ir
+
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        yield context

@@ -5,7 +5,7 @@ Spec that the schedule leaves is a hole.
 """
 
 from morello.compiler.schedule_reader import place_text, read_schedule
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.ops import spec_ops
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.dialect.transform.trace import Trace, tracing
@@ -31,8 +31,7 @@ def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
         ScheduleError: the text cannot be read, is for another Spec or target, or an
             action does not apply; it begins with the place in the text.
     """
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = read_schedule(schedule, spec)
         _set_target(module, target.in_context(PLAIN))
         with tracing() as trace:

@@ -9,7 +9,7 @@ of others never reach a kernel.
 import re
 from collections.abc import Iterator
 
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.attributes import attribute_of, int_of
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.operand_groups import SEGMENTS
@@ -85,8 +85,7 @@ def named_target_in(text: str) -> str | None:
     Raises:
         ScheduleError: the text cannot be read.
     """
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = _parse(text)
         try:
             return named_target(module.operation)

@@ -16,7 +16,7 @@ from morello.compiler.schedule_reader import (
     read_schedule,
 )
 from morello.compiler.schedule_text import schedule_text
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.target import target_of
 from morello.dialect.transform.price import price_of
@@ -61,8 +61,7 @@ def build_stages(
         SearchError: a Spec that the schedule leaves has no program.
     """
     filled: tuple[Solution, ...] = ()
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         if isinstance(program, str):
             text, solution = program, None
             module = read_schedule(text, spec)
@@ -74,7 +73,8 @@ def build_stages(
             module = _program_module(spec, target, program.impl)
             text = schedule_text(module)
         name = function_name(spec, target)
-        _rename(module, name)
+        # A given module's own name may be that of a function that kernels call.
+        function_of(module).attributes["sym_name"] = ir.StringAttr.get(name)
         whole = lowered(module, name, target, ((spec, solution),), text)
     return dataclasses.replace(whole, filled=filled)
 
@@ -120,8 +120,7 @@ def lowered(
 
 def program_schedule(spec: Spec, target: Target, impl: Impl) -> str:
     """A module with a Spec and a program of it as its schedule, as text."""
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         return schedule_text(_program_module(spec, target, impl))
 
 
@@ -156,14 +155,6 @@ def _fill(module: ir.Module, search: Search) -> tuple[Solution, ...]:
     except PassFailure as error:
         raise ScheduleError(f"{place_text(error.location)}: {error}") from error
     return tuple(solutions)
-
-
-def _rename(module: ir.Module, name: str) -> None:
-    """Call the function of a module by the name of its Spec.
-
-    A given module's own may be that of a function that kernels call.
-    """
-    function_of(module).attributes["sym_name"] = ir.StringAttr.get(name)
 
 
 def _run(pipeline: str, module: ir.Module) -> None:

@@ -7,7 +7,7 @@ from morello.compiler.driver import Driver
 from morello.compiler.schedule_text import schedule_text
 from morello.compiler.searches import part_of_time
 from morello.compiler.stages import lowered
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.build import spec_of
 from morello.errors import SearchError
 from morello.frontends.grouping.beside import (
@@ -23,7 +23,6 @@ from morello.frontends.grouping.packing import Copies, Packed, opened, packed
 from morello.frontends.grouping.parts import Part, PlainPart, Step
 from morello.frontends.nodes.tensors import Tensors
 from morello.machine import Target
-from morello.mlir import ir
 from morello.passes.synthesize import add_schedule
 from morello.search import Solution
 from morello.spec import OpenSpec, Spec
@@ -172,8 +171,7 @@ def model_stages(
     parts = tuple(s[1:] for s in steps if not isinstance(s, PlainPart))
     impls = {spec: solution.impl for spec, solution in parts}
     name = _symbol(tensors.name)
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         pairs = [s if isinstance(s, PlainPart) else s[:2] for s in steps]
         module = model_module(tensors, pairs, name, machine)
         schedule = ""

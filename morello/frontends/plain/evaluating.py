@@ -2,7 +2,7 @@
 
 import re
 
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.frontends.grouping.parts import PlainPart
 from morello.frontends.nodes.tensors import Array, Tensors
 from morello.frontends.plain.lowering import PLAIN
@@ -52,8 +52,7 @@ def plain_function(text: str, inputs: int) -> NativeFunction:
         text: of a module, as `PlainCode` has it.
         inputs: how many of its memrefs it reads.
     """
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = ir.Module.parse(text)
         function = next(
             op for op in module.body.operations if op.operation.name == "func.func"

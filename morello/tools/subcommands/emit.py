@@ -4,8 +4,7 @@ from morello.compiler.driver import Driver
 from morello.compiler.searches import Searches
 from morello.compiler.stages import spec_module
 from morello.compiler.threads import thread_count
-from morello.dialect import load
-from morello.mlir import ir
+from morello.dialect import in_context
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import NONE
 from morello.spec import OpenSpec
@@ -43,8 +42,7 @@ def _text(request: Request, stage: str, threads: int, tune: bool | None) -> str:
     match stage:
         case "spec":
             spec = request.spec
-            with ir.Context() as context, ir.Location.unknown():
-                load(context)
+            with in_context():
                 return str(spec_module(*parallel_goal(spec, request.target, threads)))
         case "schedule" | "mlir":
             return _module(request, stage, threads, tune)
