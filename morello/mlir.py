@@ -103,18 +103,12 @@ else:
     PassDisplayMode = _passmanager.PassDisplayMode
 
 
-def _read_locations_as_attributes() -> None:
-    """Let attributes that are locations be read, as plain attributes.
-
-    The bindings' own classes for them raise a TypeError wherever one is read.
-    """
-    for name in ("CallSiteLoc", "FileLineColLoc", "FusedLoc", "NameLoc", "UnknownLoc"):
-        if hasattr(ir, name):
-            kind = getattr(ir, name).static_typeid
-            ir.register_type_caster(kind, replace=True)(lambda attribute: attribute)
-
-
-_read_locations_as_attributes()
+# Attributes that are locations are read as plain attributes: the bindings' own classes
+# for them raise a TypeError wherever one is read.
+for _name in ("CallSiteLoc", "FileLineColLoc", "FusedLoc", "NameLoc", "UnknownLoc"):
+    if hasattr(ir, _name):
+        _kind = getattr(ir, _name).static_typeid
+        ir.register_type_caster(_kind, replace=True)(lambda attribute: attribute)
 
 __all__ = [
     "BACKEND",

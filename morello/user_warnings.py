@@ -1,7 +1,6 @@
 """Warnings that name the line of the caller's program: `warn`."""
 
 import sys
-import types
 import warnings
 
 _PACKAGE = __name__.partition(".")[0]
@@ -15,11 +14,8 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
     one is named.
     """
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and _is_ours(frame):
+    while frame.f_back is not None and (
+        str(frame.f_globals.get("__name__", "")).partition(".")[0] == _PACKAGE
+    ):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_ours(frame: types.FrameType) -> bool:
-    """Whether code of this package runs in a frame."""
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == _PACKAGE

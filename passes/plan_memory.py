@@ -149,11 +149,6 @@ def _plan(function: ir.Operation) -> _Plan | None:
     return _Plan(function, allocas, tuple(slots), size)
 
 
-def _called(function: ir.Operation) -> list[ir.Operation]:
-    """All ``func.call`` ops within a function."""
-    return all_ops(function, "func.call", outer_first=True)
-
-
 def _callees_first(calls: dict[str, list[ir.Operation]]) -> list[str]:
     """Functions in an order in which each stands after those that it calls.
 
@@ -256,7 +251,10 @@ class PlanMemory(Pass):
             for op in module.regions[0].blocks[0].operations
             if op.operation.name == "func.func" and len(op.regions[0].blocks)
         }
-        calls = {name: _called(function) for name, function in functions.items()}
+        calls = {
+            name: all_ops(function, "func.call", outer_first=True)
+            for name, function in functions.items()
+        }
         order = _callees_first(calls)
         plans = {name: _plan(functions[name]) for name in order}
         _refuse_calls(calls, plans)

@@ -26,7 +26,8 @@ class Select(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """The kernel's conditions and cost; no holes."""
-        if not _implements(self.kernel, frame.key, target):
+        is_there = self.kernel in target.kernels
+        if not is_there or not KERNELS[self.kernel].accepts(frame.key):
             legal = _kernels(frame.key, target.plain)
             reason = (
                 f"kernel '{self.kernel}' does not implement {frame.key}; "
@@ -86,8 +87,3 @@ def _needing(kind: type[Kind], kernels: tuple[str, ...]) -> tuple[Kernel, ...]:
 def _kernels(key: SpecKey, target: Target) -> tuple[str, ...]:
     kernels = kernels_for(type(key.kind), target.kernels)
     return tuple([kernel.name for kernel in kernels if kernel.accepts(key)])
-
-
-def _implements(kernel: str, key: SpecKey, target: Target) -> bool:
-    """Whether the target has a kernel, and it accepts a key."""
-    return kernel in target.kernels and KERNELS[kernel].accepts(key)

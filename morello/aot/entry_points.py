@@ -243,7 +243,8 @@ def dispatching_entry_points(
     for number, (features, takes_workspace) in enumerate(variants):
         kernel = variant_name(name, number)
         asks = f"{kernel}.supported"
-        checks.append(_internal(cpu_check(asks, features)))
+        check = cpu_check(asks, features)
+        checks.append(check.replace("define i32", "define internal i32"))
         asked.append(
             f"  %has{number} = call i32 @{asks}()\n"
             f"  %some{number} = or i32 "
@@ -272,11 +273,6 @@ def dispatching_entry_points(
             f"{_arguments(parameters, workspace_bytes > 0)}) {_BASE} {{\n{running}\n}}",
         ]
     )
-
-
-def _internal(definition: str) -> str:
-    """A definition that other objects do not see."""
-    return definition.replace("define i32", "define internal i32")
 
 
 def _arguments(parameters: Sequence[Parameter], workspace: bool) -> str:

@@ -152,7 +152,8 @@ class Sampler:
 
         def visit(place: _Place) -> Impl | None:
             nonlocal room, draws
-            room -= _nodes(known[place.spec]) if place.spec in known else 1
+            is_known = place.spec in known
+            room -= sum(1 for _ in known[place.spec].walk()) if is_known else 1
             if room < 0 or place.spec in known:
                 return known[place.spec] if room >= 0 else None
             if draws and self._rng.random() < boldness:
@@ -290,7 +291,3 @@ def spread(impls: Sequence[Impl], costs: Sequence[float], count: int) -> list[Im
             chosen.add(min(left, key=lambda j: abs(logs[j] - aim)))
         rest = [rest[j] for j in sorted(chosen)]
     return [impls[i] for i in near + rest]
-
-
-def _nodes(impl: Impl) -> int:
-    return sum(1 for _ in impl.walk())

@@ -115,7 +115,11 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
         try:
             folder = Path(name)
             top = Database(folder / "new.sqlite")
-            overlay = Overlay(top, _below(layer, folder / "layer.sqlite"))
+            path = folder / "layer.sqlite"
+            below = (
+                [Database(bytes_file(layer, path), is_writable=False)] if layer else []
+            )
+            overlay = Overlay(top, tuple(below))
             try:
                 solution = search(job.spec, job.target, job.threads, overlay)
                 data = top.to_bytes()
@@ -145,10 +149,6 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
         database=data,
         measured=rows,
     )
-
-
-def _below(layer: bytes, path: Path) -> tuple[Database, ...]:
-    return (Database(bytes_file(layer, path), is_writable=False),) if layer else ()
 
 
 def refusal_of(job: Job) -> str:

@@ -53,16 +53,15 @@ def _call(
 ) -> Call | None:
     """The call of any size, from calls of one function at each size, as `following`."""
     calls = [each for each in expressions if isinstance(each, Call)]
-    if len(calls) < len(expressions) or len({*map(_form, calls)}) > 1:
+    if (
+        len(calls) < len(expressions)
+        or len({(c.function, len(c.arguments)) for c in calls}) > 1
+    ):
         return None
     columns = zip(*(call.arguments for call in calls), strict=True)
     arguments = [following(column, sizes, least, unit) for column in columns]
     known = tuple(each for each in arguments if each is not None)
     return Call(calls[0].function, known) if len(known) == len(arguments) else None
-
-
-def _form(call: Call) -> tuple[str, int]:
-    return call.function, len(call.arguments)
 
 
 def _scaled_alike(expressions: Sequence[Expression]) -> Sequence[Expression]:

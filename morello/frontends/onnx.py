@@ -153,7 +153,7 @@ def _model(onnx: Any, proto: Any, source: str, fallback: bool, flushing: bool) -
     proto, expected = implied(proto)
     proto = without_branches(folded(without_loops(folded(proto))))
     _name_nodes(proto)
-    names = _names(proto)
+    names = {node.name: f"onnx.{node.op_type}" for node in proto.graph.node}
     text = _survived(onnx, _name_outputs(expanded(proto)), source, names)
     return trusted_model(
         text,
@@ -180,11 +180,6 @@ def _signature(onnx: Any, proto: Any) -> Signature:
     return Signature(
         tuple(map(declared, inputs)), tuple(map(declared, proto.graph.output))
     )
-
-
-def _names(proto: Any) -> dict[str, str]:
-    """The op of each node, by the node's name, which is its place in messages."""
-    return {node.name: f"onnx.{node.op_type}" for node in proto.graph.node}
 
 
 def _name_nodes(proto: Any) -> None:
@@ -327,7 +322,8 @@ def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
             ) from error
         check_linalg(module, source, names)
         check_results(module, proto, source)
-        if any(map(_is_gelu_by_tanh, proto.graph.node)):
+        gelus = (node for node in proto.graph.node if node.op_type == "Gelu")
+        if any(a.s == b"tanh" for gelu in gelus for a in gelu.attribute):
             _mend_gelu(module)
         written = io.BytesIO()
         module.write_bytecode(written)
@@ -356,10 +352,6 @@ def _name_results(module: ir.Operation, proto: Any) -> None:
         with ir.Location.name(names), ir.InsertionPoint(last):
             ir.Operation.create(last.name, operands=list(last.operands))
         last.erase()
-
-
-def _is_gelu_by_tanh(node: Any) -> bool:
-    return node.op_type == "Gelu" and any(a.s == b"tanh" for a in node.attribute)
 
 
 def _mend_gelu(module: ir.Operation) -> None:

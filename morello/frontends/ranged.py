@@ -196,7 +196,11 @@ class _Comparison:
             [dataclasses.replace(p, kind=kind, sizes=(), operands=()) for p in parts],
             *what,
         )
-        self._same([_lies(part) for part in parts], *what)
+        rest = [
+            [(o.tensor, o.offset, o.is_gapless) for o in part.operands]
+            for part in parts
+        ]
+        self._same(rest, *what)
         factors = [
             self._factor(each, *what)
             for each in zip(*(p.sizes for p in parts), strict=True)
@@ -204,7 +208,12 @@ class _Comparison:
         distinct = {factor for factor in factors if factor}
         self._check_reads(parts, *what)
         if not distinct:
-            self._same([_strides(part) for part in parts], *what)
+            # Where there are no gaps, strides follow from the shape.
+            strides = [
+                [None if o.is_gapless else o.strides for o in part.operands]
+                for part in parts
+            ]
+            self._same(strides, *what)
             return first
         if len(distinct) > 1 or len(parts) < len(steps):
             raise self._refusal(*what, "two of its dimensions depend on the size")
@@ -356,16 +365,6 @@ def _settled(source: Source) -> Any:
     array = source.array
     known = None if array is None else np.ascontiguousarray(array).tobytes()
     return source.name, source.dtype, source.argument, known
-
-
-def _lies(part: Part) -> list[Any]:
-    """The operands of a part without their shapes and strides."""
-    return [(o.tensor, o.offset, o.is_gapless) for o in part.operands]
-
-
-def _strides(part: Part) -> list[Any]:
-    """The strides of operands, which follow from the shape where there are no gaps."""
-    return [None if o.is_gapless else o.strides for o in part.operands]
 
 
 def _prepared(preparation: Preparation | None) -> Any:

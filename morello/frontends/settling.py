@@ -79,7 +79,8 @@ def _retype(function: ir.Operation, types: list[ir.Type]) -> None:
         with ir.InsertionPoint.at_block_begin(block), function.location:
             cast = ir.Operation.create("tensor.cast", [old], [argument])
         argument.replace_all_uses_except(cast.result, cast)
-    _declare(function, list(_type_of(function).results))
+    kind = ir.TypeAttr(function.attributes["function_type"]).value
+    _declare(function, list(ir.FunctionType(kind).results))
 
 
 def _drop_casts(function: ir.Operation) -> None:
@@ -91,10 +92,6 @@ def _drop_casts(function: ir.Operation) -> None:
         if producer is not None and producer.name == "tensor.cast":
             last.operands[place] = producer.operands[0]
     _declare(function, [value.type for value in last.operands])
-
-
-def _type_of(function: ir.Operation) -> ir.FunctionType:
-    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 
 def _declare(function: ir.Operation, results: list[ir.Type]) -> None:

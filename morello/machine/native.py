@@ -53,8 +53,9 @@ def native_target(machine: Host | None = None) -> Target:
         machine: its CPU, by name and by features; this one if it is left out.
     """
     machine = host() if machine is None else machine
-    fitting = (t for t in (*_measured(machine), *_UNMEASURED) if _runs(machine, t))
-    return next(fitting, AVX2)
+    features = machine.features - machine.withheld
+    known = (*_measured(machine), *_UNMEASURED)
+    return next((t for t in known if features.issuperset(t.features)), AVX2)
 
 
 def unmeasured_cpu() -> str | None:
@@ -69,7 +70,3 @@ def _measured(machine: Host) -> tuple[Target, ...]:
         if feature in machine.features:
             return targets
     return _BY_NAME.get(machine.cpu, ())
-
-
-def _runs(machine: Host, target: Target) -> bool:
-    return (machine.features - machine.withheld).issuperset(target.features)

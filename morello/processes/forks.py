@@ -140,14 +140,6 @@ def _is_importing(thread: int) -> bool:
     return False
 
 
-def _before() -> None:
-    _gate.close(threading.get_ident())
-
-
-def _after_in_parent() -> None:
-    _gate.open()
-
-
 def _after_in_child() -> None:
     """Threads that waited at the gate are gone, and so may be what they waited by."""
     thread = threading.get_ident()
@@ -157,5 +149,7 @@ def _after_in_child() -> None:
 
 
 os.register_at_fork(
-    before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+    before=lambda: _gate.close(threading.get_ident()),
+    after_in_parent=_gate.open,
+    after_in_child=_after_in_child,
 )

@@ -257,12 +257,7 @@ def bf16_as_bits(text: str) -> str:
 
 
 def _as_bits(match: re.Match[str]) -> str:
-    return "i16" if match[0] == "bfloat" else _signed(match[1])
-
-
-def _signed(digits: str) -> str:
-    """Four hexadecimal digits as a number of 16 bits."""
-    return str((int(digits, 16) ^ 0x8000) - 0x8000)
+    return "i16" if match[0] == "bfloat" else str((int(match[1], 16) ^ 0x8000) - 0x8000)
 
 
 _TRUTH = re.compile(

@@ -35,10 +35,6 @@ _GRAPHS = (
 product with more after it; several outputs; a map; columns; scales."""
 
 
-def _graphs() -> tuple[Kind, ...]:
-    return tuple(Compose.of(canonical(parse_graph(text)).graph) for text in _GRAPHS)
-
-
 INSTANCES: dict[type[Kind], Callable[[], tuple[Kind, ...]]] = {
     Matmul: lambda: (
         Matmul(accum=True),
@@ -48,7 +44,9 @@ INSTANCES: dict[type[Kind], Callable[[], tuple[Kind, ...]]] = {
     ),
     Move: lambda: (Move(1), Move(2), Move(3)),
     Fill: lambda: (Fill(1, "highest"), Fill(2, "lowest"), Fill(3)),
-    Compose: _graphs,
+    Compose: lambda: tuple(
+        Compose.of(canonical(parse_graph(text)).graph) for text in _GRAPHS
+    ),
 }
 """Kinds with several of their options, where these are more than to accumulate."""
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from morello.explain.words import counted
 from morello.search.queries.measured import Measured
-from morello.tools.table import count_text, time_text
+from morello.tools.table import time_text
 
 
 def measured_data(measured: Measured) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def measured_summary(measured: Measured) -> str:
             f"{took} a call, {measured.gain:.2f} times as fast as the model's choice "
             f"({time_text(measured.model.seconds)})"
         )
-    return f"measured: {verdict}; {count_text(rows, 'program')} timed on {key.cpu}"
+    return f"measured: {verdict}; {counted(rows, 'program')} timed on {key.cpu}"
 
 
 def measured_lines(measured: Measured) -> Iterator[str]:

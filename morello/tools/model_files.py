@@ -1,5 +1,6 @@
 """Recognise the arguments of a command line that are files with models."""
 
+from morello.tools.common_flags import OfModel
 from morello.tools.input_output import UsageError
 
 ONNX = ".onnx"
@@ -8,21 +9,18 @@ SUFFIXES = (".mlir", ".mlirbc", ONNX)
 """How the name of a file with a model ends: MLIR's text and bytecode, and ONNX."""
 
 
-def is_model(spec: str, **flags: object) -> bool:
+def is_model(options: OfModel) -> bool:
     """Whether what stands in the place of a Spec is a file with a model.
 
-    Args:
-        spec: of a command line.
-        flags: those of it that are for models alone, by name.
-
     Raises:
-        UsageError: it has one of these, and there is no such file.
+        UsageError: it is a Spec, and has a flag that is for models alone.
     """
-    in_file = spec.endswith(SUFFIXES)
-    named = [name for name, value in flags.items() if value]
+    in_file = options.spec.endswith(SUFFIXES)
+    flags = ("fallback", "shape", "winograd")
+    named = [flag for flag in flags if getattr(options, flag)]
     if named and not in_file:
         raise UsageError(
-            f"argument --{named[0]}: '{spec}' is no program in a file",
+            f"argument --{named[0]}: '{options.spec}' is no program in a file",
             "leave it out, or give a file that ends in .mlir, .mlirbc or .onnx",
         )
     return in_file

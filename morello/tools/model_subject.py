@@ -15,8 +15,6 @@ from morello.frontends.model import Model
 from morello.frontends.onnx import from_onnx
 from morello.machine import Target
 from morello.runtime.calls.parameter import Parameter
-from morello.search import Patience, Statistics
-from morello.search.compiled import compiled, is_compiled
 from morello.search.storage.overlay import NONE, default_path, open_database
 from morello.spec import Array, OpenSpec
 from morello.tools.array_files import read_array
@@ -24,8 +22,8 @@ from morello.tools.common_flags import Searched
 from morello.tools.flags import Shapes
 from morello.tools.input_output import UsageError, input_name, read_mlir
 from morello.tools.model_files import ONNX
-from morello.tools.progress import progress, search_text
-from morello.tools.request import Request, tool_target
+from morello.tools.progress import progress
+from morello.tools.request import Request, patience_of, tool_target
 from morello.tools.subjects import Files, Subject, sources_text
 from morello.tools.table import time_text
 
@@ -175,13 +173,9 @@ class ModelSubject(Subject):
                 part = text
                 show(text)
 
-            def watch(statistics: Statistics) -> None:
-                if not statistics.tables and not is_compiled():
-                    show("compiling the search, once after installation")
-                    compiled().prepare()
-                show(f"{part}: {search_text(statistics)}")
-
-            patience = Patience(options.time_limit, interruptible=True, watch=watch)
+            patience = patience_of(
+                options.time_limit, lambda text: show(f"{part}: {text}")
+            )
             db = open_database(options.db, default=default_path) or NONE
             if options.winograd:
                 part = "pricing convolutions"

@@ -122,14 +122,7 @@ class Request:
 
     def patience(self, show: Show) -> Patience:
         """When the search of the command stops: at the limit, and at Ctrl-C."""
-
-        def watch(statistics: Statistics) -> None:
-            if not statistics.tables and not is_compiled():
-                show("compiling the search, once after installation")
-                compiled().prepare()
-            show(search_text(statistics))
-
-        return Patience(self.time_limit, interruptible=True, watch=watch)
+        return patience_of(self.time_limit, show)
 
     def tell(self, *solutions: Solution | None) -> None:
         """Say on the standard error that a search was stopped, if one was."""
@@ -140,6 +133,18 @@ class Request:
                 f"morello: the search for {self.text} was stopped; this is the best "
                 "program that changes no layouts\n"
             )
+
+
+def patience_of(time_limit: float | None, show: Show) -> Patience:
+    """When a search stops: at a limit, and at Ctrl-C; until then it shows progress."""
+
+    def watch(statistics: Statistics) -> None:
+        if not statistics.tables and not is_compiled():
+            show("compiling the search, once after installation")
+            compiled().prepare()
+        show(search_text(statistics))
+
+    return Patience(time_limit, interruptible=True, watch=watch)
 
 
 @contextlib.contextmanager

@@ -11,12 +11,7 @@ def subject_of(options: Searched, seed: int) -> Subject:
     Raises:
         MorelloError: it is refused, with the reason.
     """
-    if is_model(
-        options.spec,
-        fallback=options.fallback,
-        shape=options.shape,
-        winograd=options.winograd,
-    ):
+    if is_model(options):
         # Programs of MLIR need much that Specs do not.
         from morello.tools.model_subject import ModelSubject
 

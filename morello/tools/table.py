@@ -22,11 +22,6 @@ def time_text(seconds: float) -> str:
     return f"{seconds / scale:.{0 if seconds >= 100 * scale else 2}f} {unit}"
 
 
-def count_text(count: int, noun: str) -> str:
-    """A number of things: ``1 program``, ``2 programs``."""
-    return f"{count} {noun}{'s' if count != 1 else ''}"
-
-
 def size_text(size: int) -> str:
     """A number of bytes: ``242 MB``, ``9.8 kB``, ``0 B``."""
     for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):

@@ -48,7 +48,11 @@ def folded(graph: GraphModule) -> None:
 def _without_empty(node: Node) -> None:
     """Leave out of a concatenation what has no elements; its dtype stays."""
     parts: Any = node.args[0]
-    full = [part for part in parts if not _is_empty(part.meta["val"])]
+    full = [
+        part
+        for part in parts
+        if not any(isinstance(n, int) and n == 0 for n in part.meta["val"].shape)
+    ]
     if not full or len(full) == len(parts):
         return
     dtype = node.meta["val"].dtype
@@ -61,10 +65,6 @@ def _without_empty(node: Node) -> None:
             cast.meta["val"] = part.meta["val"].to(dtype)
             full = [cast if piece is part else piece for piece in full]
     node.args = (full, *node.args[1:])
-
-
-def _is_empty(value: torch.Tensor) -> bool:
-    return any(isinstance(size, int) and size == 0 for size in value.shape)
 
 
 def _known(graph: GraphModule) -> dict[Node, None]:

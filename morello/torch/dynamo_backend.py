@@ -77,7 +77,9 @@ def backend(
         return marked(over_sizes(traced, chosen, weights, each))
 
     wrapped = aot_autograd(
-        fw_compiler=forward, bw_compiler=_eager, inference_compiler=forward
+        fw_compiler=forward,
+        bw_compiler=lambda traced, examples: boxed(traced),
+        inference_compiler=forward,
     )
     with resizing.whole():
         run = wrapped(graph, inputs)
@@ -109,10 +111,6 @@ def _with_random_numbers(
         return run(*numbers)
 
     return call
-
-
-def _eager(traced: GraphModule, examples: Sequence[Any]) -> Function:
-    return boxed(traced)
 
 
 def _compiled(

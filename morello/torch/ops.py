@@ -260,10 +260,6 @@ def _put(node: Node) -> str:
     return "" if is_dense else "at places along axes that are apart"
 
 
-def _recurrent(node: Node) -> str:
-    return recurrent.why_not(node.args)
-
-
 def _converted(node: Node) -> str:
     """Why a tensor is not copied: one that groups take lies on the CPU already."""
     others = {*node.kwargs} - {"dtype", "layout", "device", "non_blocking"}
@@ -303,10 +299,6 @@ def _counted(node: Node) -> str:
     return "" if least < most else "between the least and the greatest element"
 
 
-def _elements_of(node: Any) -> int:
-    return int(node.meta["val"].numel())
-
-
 _REASONS: dict[Any, Callable[[Node], str]] = {
     aten._scaled_dot_product_flash_attention_for_cpu.default: _unless(
         lambda node: len(node.args) < 4 or node.args[3] == 0.0, "with dropout"
@@ -336,9 +328,9 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
         lambda node: node.kwargs.get("sorter") is None, "by an order of their own"
     ),
     aten.masked_scatter.default: _unless(
-        lambda node: _elements_of(node.args[2]) > 0, "from no numbers"
+        lambda node: node.args[2].meta["val"].numel() > 0, "from no numbers"
     ),
-    aten.mkldnn_rnn_layer.default: _recurrent,
+    aten.mkldnn_rnn_layer.default: lambda node: recurrent.why_not(node.args),
 }
 
 

@@ -82,7 +82,11 @@ class Pipeline:
         return cls(text, tuple(resolver.resolve(nested)), anchor)
 
     def __str__(self) -> str:
-        return f"{self.anchor}({','.join(map(_text, self.elements))})"
+        texts = (
+            options.render(one) if isinstance(one, Pass) else str(one)
+            for one in self.elements
+        )
+        return f"{self.anchor}({','.join(texts)})"
 
     def check(self) -> None:
         """Ask upstream's registry about its passes and their options.
@@ -210,10 +214,6 @@ class _Resolver:
                     f"write it directly in '{MODULE}(…)'",
                 )
             self.refuse_nested(inner)
-
-
-def _text(element: Pass | Element) -> str:
-    return options.render(element) if isinstance(element, Pass) else str(element)
 
 
 def run_ours(pass_: Pass, op: ir.Operation) -> bool:

@@ -38,7 +38,8 @@ class Trial:
             arrays.get(i, array).reshape(spec.shape(i))
             for i, array in zip(_read_operands(spec), drawn, strict=True)
         )
-        return cls(spec, inputs, not arrays and not _may_round(spec))
+        may_round = rounds(spec) and not is_exact(spec.kind, spec.sizes)
+        return cls(spec, inputs, not arrays and not may_round)
 
     def settled(self, spec: Spec) -> "Trial":
         """Copy the trial for a Spec whose operands may have other layouts."""
@@ -51,7 +52,7 @@ class Trial:
         return [
             self.spec.to_physical(i, filled[i])
             if i in filled
-            else _poisoned(self.spec, i)
+            else self.spec.argument(i, _POISON)
             for i in range(len(self.spec.tensors))
         ]
 
@@ -89,15 +90,6 @@ class Trial:
 
 def _read_operands(spec: Spec) -> list[int]:
     return [i for i, operand in enumerate(spec.kind.operands) if operand.is_read]
-
-
-def _poisoned(spec: Spec, operand: int) -> Array:
-    return spec.argument(operand, _POISON)
-
-
-def _may_round(spec: Spec) -> bool:
-    """Whether sums of random inputs are too long for f32 to hold them exactly."""
-    return rounds(spec) and not is_exact(spec.kind, spec.sizes)
 
 
 def _check_memory(spec: Spec) -> None:

@@ -379,7 +379,9 @@ def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
     is_float = op.name == "arith.cmpf"
     if is_float and number in (_ORDERED, _NOT_ORDERED):
         ordered = _ordered(a, b)
-        return ordered if number == _ORDERED else _truth_not(ordered)
+        if number == _ORDERED:
+            return ordered
+        return not ordered if isinstance(ordered, bool) else _not(constant(ordered))
     predicate = (_FLOATS if is_float else _INTEGER_PREDICATES).get(number)
     if predicate is None:
         raise _refusal(op)
@@ -420,10 +422,6 @@ def _ordered(a: Element, b: Element) -> Element:
     if not truths:
         return True
     return truths[0] if len(truths) == 1 else Call("mul", (truths[0], truths[1]))
-
-
-def _truth_not(truth: Element) -> Element:
-    return not truth if isinstance(truth, bool) else _not(constant(truth))
 
 
 def _with_sign(magnitude: Expression, x: Expression) -> Expression:

@@ -158,8 +158,9 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
     """
     _from_vhlo(module, source)
     names = _dialects_of(module)
-    if names & {"scf", "stablehlo"}:
-        _unroll(module, source)
+    if names & {"scf", "stablehlo"} and all_ops(module, *WRITTEN_OUT):
+        _run(_INLINED, module, source)  # bodies may be functions of their own
+        unroll(module)
     decompose_larger_ops(module)
     if names & {*_DIALECTS}:
         _run(_INLINED, module, source)  # so that refusals tell who calls
@@ -175,7 +176,10 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         repeated(module)
         _run(f"builtin.module({_SIMPLER})", module, source)
     else:
-        _drop_asserts(module)
+        # A batch norm checks its variance with one, and the copies of the body that it
+        # forbids would stay.
+        for op in all_ops(module, "cf.assert"):
+            op.erase()
         make_signless(module)
         with_loops_of_torch(module)
         _run(_FROM_LINALG, module, source)
@@ -201,13 +205,6 @@ def _dequantize(module: ir.Operation, source: str) -> None:
         raise ModelError(tuple(refusals))
     if ops:
         _run(PLAIN, module, source)
-
-
-def _unroll(module: ir.Operation, source: str) -> None:
-    """Write out loops and choices; their bodies may be functions of their own."""
-    if all_ops(module, *WRITTEN_OUT):
-        _run(_INLINED, module, source)
-        unroll(module)
 
 
 _ATTRIBUTE = "attribute created with unregistered dialect"
@@ -303,13 +300,6 @@ def _dialects_of(operation: ir.Operation) -> set[str]:
     return {op.name.partition(".")[0] for op in all_ops(operation)}
 
 
-def _drop_asserts(operation: ir.Operation) -> None:
-    """Remove `cf.assert`: a batch norm checks its variance with it, and the copies of
-    the body that it forbids would stay."""
-    for op in all_ops(operation, "cf.assert"):
-        op.erase()
-
-
 def _run(pipeline: str, module: ir.Operation, source: str) -> None:
     """Run passes; what they fail at is refused.
 
@@ -329,17 +319,15 @@ def _run(pipeline: str, module: ir.Operation, source: str) -> None:
             )
             for diagnostic in error.error_diagnostics
         )
-        raise ModelError(refusals or (_unknown(error),)) from error
+        remedy = "compute it outside of the program"
+        unknown = Refusal("module", "module", str(error), remedy)
+        raise ModelError(refusals or (unknown,)) from error
 
 
 def _quoted(message: str) -> str:
     """The op that a diagnostic names in quotes."""
     parts = message.split("'")
     return parts[1] if len(parts) > 2 else "op"
-
-
-def _unknown(error: Exception) -> Refusal:
-    return Refusal("module", "module", str(error), "compute it outside of the program")
 
 
 def _refuse_foreign(module: ir.Operation, source: str, fallback: bool) -> None:

@@ -222,7 +222,7 @@ class _Sharing(Rewriter):
                     for call in calls(node.expression)
                     if expression_dims(node, call) < whole
                     and expression_dims(node, call)
-                    and _takes_long(call)
+                    and any(ROWS[c.function].is_long for c in calls(call))
                 ),
                 None,
             )
@@ -413,10 +413,6 @@ def _tidy(expression: Expression) -> Expression:
         case Call("sub", (Constant(0.0), x)):
             return Call("neg", (x,))
     return expression
-
-
-def _takes_long(call: Call) -> bool:
-    return any(ROWS[c.function].is_long for c in calls(call))
 
 
 def _is_worth(expression: Expression) -> bool:

@@ -111,7 +111,11 @@ def _most(op: ir.Operation) -> int:
     """How many of the first elements of a sort are read."""
     axis, shape = _axis(op)
     return max(
-        (_first_elements(use.owner.operation, axis, shape) for use in _uses(op)),
+        (
+            _first_elements(use.owner.operation, axis, shape)
+            for result in op.results
+            for use in result.uses
+        ),
         default=shape[axis],
     )
 
@@ -119,10 +123,6 @@ def _most(op: ir.Operation) -> int:
 def _is_selected(most: int, size: int) -> bool:
     """Whether so many first elements of a row are selected in one pass."""
     return most < size and most <= FEW
-
-
-def _uses(op: ir.Operation) -> list[ir.OpOperand]:
-    return [use for result in op.results for use in result.uses]
 
 
 def _first_elements(user: ir.Operation, axis: int, shape: Sequence[int]) -> int:

@@ -22,7 +22,6 @@ from morello.spec import Compose, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.convolution import squeezed
 from morello.spec.graphs.graph import Graph
-from morello.spec.index_map import IndexMap
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +79,9 @@ def windowed(key: SpecKey) -> Windowed | None:
         return None
     lhs, rhs, out = values = embedding.values
     axes = [axis for value in embedding.values for axis in graph.axes(value)]
-    if any(axis.is_divided for axis in axes) or not _are_plain(graph.axes(rhs)):
+    if any(axis.is_divided for axis in axes) or not all(
+        axis.is_plain for axis in graph.axes(rhs)
+    ):
         return None
     _, _, inner, columns = embedding.dims
     left, right = graph.dims_of(lhs), graph.dims_of(rhs)
@@ -101,10 +102,6 @@ def windowed(key: SpecKey) -> Windowed | None:
     return Windowed(
         graph, product, (lhs, rhs, out), operands, rows, taps, inner, columns
     )
-
-
-def _are_plain(axes: Sequence[IndexMap]) -> bool:
-    return all(axis.is_plain for axis in axes)
 
 
 def _steps_along(graph: Graph, value: int, key: SpecKey, operand: int) -> bool:

@@ -94,7 +94,7 @@ class Bytes(Stepped):
         """Groups: in vector q the columns 4q to 4q + 3 of each quad."""
         first, second = loaded
         return [
-            _high_bytes(emitter, vector)
+            emitter.shift_right(emitter.reinterpret(vector, Dtype.S16), 8)
             for half in _unpacked(emitter, first, second, 1)
             for vector in _unpacked(emitter, half, half, 1)
         ]
@@ -271,11 +271,6 @@ def _unpacked(emitter: Emitter, a: Value, b: Value, nbytes: int) -> list[Value]:
         mixed = emitter.shuffle(first, second, order)
         halves.append(emitter.reinterpret(mixed, Dtype.S8))
     return halves
-
-
-def _high_bytes(emitter: Emitter, vector: Value) -> Value:
-    """The upper byte of each two, as s16."""
-    return emitter.shift_right(emitter.reinterpret(vector, Dtype.S16), 8)
 
 
 def _in_order(emitter: Emitter, sums: Sequence[Value], lanes: int) -> list[Value]:

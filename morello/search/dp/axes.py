@@ -290,7 +290,7 @@ def _cut(
                 least = _least_alike(key, dim, sizes, room)
                 axis = axis[bisect.bisect_right(axis, least) :]
             else:
-                axis = _whole(axis, sizes[dim])
+                axis = axis[-1:] if axis[-1:] == sizes[dim][-1:] else ()
     return axis
 
 
@@ -445,8 +445,3 @@ def _fitting(
     sizes[dim] = np.asarray(axes[dim], np.int64)
     fit = int(np.count_nonzero(amount(tuple(sizes)) <= room))
     return axes[dim][fit - 1] if fit else 0
-
-
-def _whole(axis: Axis, full: Axis) -> Axis:
-    """The full size alone, if it is still on the axis."""
-    return axis[-1:] if axis[-1:] == full[-1:] else ()

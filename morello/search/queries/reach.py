@@ -8,7 +8,7 @@ more: those that come first are as a rule those above, and few are.
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Reach:
                 graph.add_edges(node)
                 self._follow(node, bound)
                 self._followed[node.id] = node.excess.copy(), node.times.copy()
-                for far in _fars(graph, node):
+                for far in map(graph.node, dict.fromkeys(node.tables_below())):
                     self._wait(far, slack)
         return graph.order(lambda node: node.id in self._followed)
 
@@ -133,8 +133,3 @@ class Reach:
             holes,
             np.asarray(words, np.int64),
         )
-
-
-def _fars(graph: Hypergraph, node: Node) -> Iterator[Node]:
-    """The nodes that a node leads to, each once."""
-    return map(graph.node, dict.fromkeys(node.tables_below()))

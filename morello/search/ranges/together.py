@@ -67,7 +67,8 @@ def groups_of(goals: Iterable[Spec], target: Target) -> tuple[Group, ...]:
         same = goal.key, goal.limits, leading, priced, room, ax.fine(goal), shape
         kinds[same].append(goal)
     groups = [group_of(tuple(members)) for members in kinds.values()]
-    return tuple(sorted(groups, key=lambda group: _size(group.axes), reverse=True))
+    groups.sort(key=lambda g: math.prod(axis[-1] for axis in g.axes), reverse=True)
+    return tuple(groups)
 
 
 def group_of(goals: tuple[Spec, ...]) -> Group:
@@ -80,10 +81,6 @@ def group_of(goals: tuple[Spec, ...]) -> Group:
         for dim in range(len(ordered[0].sizes))
     )
     return Group(tuple(ordered), axes)
-
-
-def _size(axes: Sequence[Axis]) -> int:
-    return math.prod(axis[-1] for axis in axes)
 
 
 def search_together(

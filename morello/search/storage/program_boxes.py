@@ -83,7 +83,7 @@ class ProgramBoxes(StoredRow):
             grid = _grid(self.boxes)
             for sizes, program in grid.all():
                 goal = dataclasses.replace(spec, sizes=sizes)
-                yield ProgramRow(_text(goal), self.family, program)
+                yield ProgramRow(print_spec(goal, _NO_LIMITS), self.family, program)
 
 
 BOXES = RowTable("program_boxes", ProgramBoxes, 2)
@@ -164,10 +164,6 @@ def _grid(data: bytes) -> _Grid:
 
 def _point(axes: tuple[Axis, ...], sizes: Axis) -> Axis:
     return tuple(axis.index(size) for axis, size in zip(axes, sizes, strict=True))
-
-
-def _text(spec: Spec) -> str:
-    return print_spec(spec, _NO_LIMITS)
 
 
 def _parsed(text: str) -> Spec | None:

@@ -27,7 +27,7 @@ def harden(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA mmap_size = 0")
     # Text that is not UTF-8 fails its row's checksum; as an error it hides all rows.
-    connection.text_factory = _text
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
 
 
 def foreign_parts(
@@ -83,7 +83,3 @@ def _foreign(rows: Iterable[tuple[Any, ...]], known: set[str]) -> Iterator[str]:
 def _words(statement: str) -> str:
     """A statement as SQLite keeps it, whatever its spaces are."""
     return re.sub(r"\s+", " ", statement.replace("IF NOT EXISTS ", "")).strip()
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

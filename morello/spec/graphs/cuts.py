@@ -152,12 +152,9 @@ def _halves(
         for more in itertools.combinations(free, count):
             again = tuple(sorted((*forced, *more)))
             halves = _with_again(graph, first, rest, crossing, again)
-            if halves is not None and not _reads(graph, again, rounded - {*again}):
+            read = {a for v in again for a in graph.arguments(v)}
+            if halves is not None and read.isdisjoint(rounded - {*again}):
                 yield halves
-
-
-def _reads(graph: Graph, nodes: tuple[int, ...], values: frozenset[int]) -> bool:
-    return any(a in values for v in nodes for a in graph.arguments(v))
 
 
 def _with_again(

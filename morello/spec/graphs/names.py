@@ -28,36 +28,14 @@ class ShortName:
     name: str
     dims: tuple[str, ...]
     summary: str
-    text: Callable[[dict[str, int], Options], str]
-    """From the size of each dimension to the text of the graph."""
+    graph: str | Callable[[dict[str, int], Options], str]
+    """The text of the graph, or from the size of each dimension to the text."""
     optional: int = 0
     """Leading dimensions that may be left out."""
 
-
-def _softmax(dims: dict[str, int], options: Options) -> str:
-    return (
-        f"m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));l[r]=sum(p);"
-        "i[r]=1.0/l;y[r,n]=p*i"
-    )
-
-
-def _log_softmax(dims: dict[str, int], options: Options) -> str:
-    return (
-        f"m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));l[r]=sum(p);"
-        "z[r]=m+log(l);y[r,n]=x-z"
-    )
-
-
-def _softmax_state(dims: dict[str, int], options: Options) -> str:
-    return f"out m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));out l[r]=sum(p)"
-
-
-def _softmax_unscaled(dims: dict[str, int], options: Options) -> str:
-    return f"m[r]=max(x[r,n]);out p[r,n]=exp(x-maximum(m,{LOWEST!r}));out l[r]=sum(p)"
-
-
-def _softmax_complete(dims: dict[str, int], options: Options) -> str:
-    return f"i[r]=1.0/l[r];y[r,n]=exp(x[r,n]-maximum(m[r],{LOWEST!r}))*i"
+    def text(self, dims: dict[str, int], options: Options) -> str:
+        """The text of the graph whose dimensions have these sizes."""
+        return self.graph if isinstance(self.graph, str) else self.graph(dims, options)
 
 
 def _layer_norm(dims: dict[str, int], options: Options) -> str:
@@ -84,14 +62,6 @@ def _gelu_matmul(dims: dict[str, int], options: Options) -> str:
         "t[m,n]=sum(a[m,k]*w[k,n]);u[m,n]=t+c[n];"
         f"y[m,n]=u*((erf(u*{1.0 / math.sqrt(2.0)!r})+1.0)*0.5)"
     )
-
-
-def _residual_matmul(dims: dict[str, int], options: Options) -> str:
-    return "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=t+c[m,n]"
-
-
-def _chain(dims: dict[str, int], options: Options) -> str:
-    return "t[m,j]=sum(a[m,k]*b[k,j]);y[m,n]=sum(t*c[j,n])"
 
 
 def _attention(dims: dict[str, int], options: Options) -> str:
@@ -207,26 +177,36 @@ SHORT_NAMES = {
     name.name: name
     for name in (
         ShortName(
-            "softmax", ("r", "n"), "exp(x - max) of each row over its sum.", _softmax
+            "softmax",
+            ("r", "n"),
+            "exp(x - max) of each row over its sum.",
+            f"m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));l[r]=sum(p);"
+            "i[r]=1.0/l;y[r,n]=p*i",
         ),
-        ShortName("log_softmax", ("r", "n"), "The logarithm of softmax.", _log_softmax),
+        ShortName(
+            "log_softmax",
+            ("r", "n"),
+            "The logarithm of softmax.",
+            f"m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));l[r]=sum(p);"
+            "z[r]=m+log(l);y[r,n]=x-z",
+        ),
         ShortName(
             "softmax_max_and_sum",
             ("r", "n"),
             "The maximum m of each row, and the sum of exp(x - m).",
-            _softmax_state,
+            f"out m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));out l[r]=sum(p)",
         ),
         ShortName(
             "softmax_unscaled",
             ("r", "n"),
             "exp(x - m) of each row, and its sum.",
-            _softmax_unscaled,
+            f"m[r]=max(x[r,n]);out p[r,n]=exp(x-maximum(m,{LOWEST!r}));out l[r]=sum(p)",
         ),
         ShortName(
             "softmax_complete",
             ("r", "n"),
             "exp(x - m) / l of rows whose maximum m and sum l are known.",
-            _softmax_complete,
+            f"i[r]=1.0/l[r];y[r,n]=exp(x[r,n]-maximum(m[r],{LOWEST!r}))*i",
         ),
         ShortName(
             "layer_norm",
@@ -246,8 +226,18 @@ SHORT_NAMES = {
             "gelu(a·w + c), with a bias for each column.",
             _gelu_matmul,
         ),
-        ShortName("residual_matmul", ("m", "k", "n"), "a·w + c.", _residual_matmul),
-        ShortName("chain", ("m", "k", "j", "n"), "(a·b)·c.", _chain),
+        ShortName(
+            "residual_matmul",
+            ("m", "k", "n"),
+            "a·w + c.",
+            "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=t+c[m,n]",
+        ),
+        ShortName(
+            "chain",
+            ("m", "k", "j", "n"),
+            "(a·b)·c.",
+            "t[m,j]=sum(a[m,k]*b[k,j]);y[m,n]=sum(t*c[j,n])",
+        ),
         ShortName(
             "attention",
             ("b", "q", "k", "d", "e"),

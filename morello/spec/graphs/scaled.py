@@ -177,7 +177,11 @@ def _matched(
     rows = next((d for d in out if d != columns), None)
     values = [part.value for part in others if part is not None]
     wanted = {inner} if rows is None else {rows, inner}
-    factors = [v for v in values if graph.dims_of(v) == wanted and _plain(graph, v)]
+    factors = [
+        v
+        for v in values
+        if graph.dims_of(v) == wanted and all(a.is_plain for a in graph.axes(v))
+    ]
     if len(factors) != 1:
         return None
     scales = [v for v in values if v != factors[0]]
@@ -224,10 +228,6 @@ def _matched(
         block,
         bool(halved),
     )
-
-
-def _plain(graph: Graph, value: int) -> bool:
-    return all(axis.is_plain for axis in graph.axes(value))
 
 
 def _is_scale(axis: IndexMap, inner: int, other: int | None) -> bool:

@@ -294,7 +294,7 @@ class _Run:
             )
 
     def announce(self, text: str) -> None:
-        self.send(Entered(_stage(text)))
+        self.send(Entered(f"pass '{text}'" if text else RUNNING))
 
     def configure(self, manager: PassManager) -> None:
         flags = self.flags
@@ -368,10 +368,6 @@ class _Run:
 
 def _whole_text(op: ir.Operation) -> str:
     return str(op.get_asm(print_generic_op_form=True, enable_debug_info=True))
-
-
-def _stage(text: str) -> str:
-    return f"pass '{text}'" if text else RUNNING
 
 
 def _load_for(text: str | bytes, context: ir.Context) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +160,7 @@ def info(path: Path) -> Info:
         packed = [row for row, is_whole in database.program_boxes() if is_whole]
         served = list(filter(_is_current, programs))
         measured = tuple(measured_data(database))
-        searches = tuple(map(search_data, _current(database.searches())))
+        searches = tuple(map(search_data, filter(_is_current, database.searches())))
     return Info(
         str(path),
         path.stat().st_size,
@@ -193,10 +193,6 @@ def _code() -> dict[str, Any]:
         return {}
     sizes = [path.stat().st_size for path in code_cache.entries(folder)]
     return {"code": str(folder), "code_files": len(sizes), "code_bytes": sum(sizes)}
-
-
-def _current(rows: tuple[SearchRow, ...]) -> Iterator[SearchRow]:
-    return (row for row in rows if space() in row.family.split())
 
 
 def search_data(row: SearchRow) -> dict[str, Any]:
@@ -453,7 +449,7 @@ _ACTIONS: dict[str, Callable[[Path, DbOptions], int]] = {
 }
 
 
-def _is_current(row: Row | ProgramRow) -> bool:
+def _is_current(row: Row | ProgramRow | SearchRow) -> bool:
     return space() in row.family.split()
 
 
@@ -468,10 +464,10 @@ def _copy(source: Path, target: Path, *, tables: bool = True) -> tuple[int, int]
     with opened(source) as old, opened(target, is_writable=True) as database:
         lost, is_some = copy_measured(old, database)
         new, damaged = copy_rows(
-            old, database, tables=tables, has_more=is_some, tell=_tell
+            old,
+            database,
+            tables=tables,
+            has_more=is_some,
+            tell=lambda text: write_output("-", text + "\n"),
         )
         return new, damaged + lost
-
-
-def _tell(text: str) -> None:
-    write_output("-", text + "\n")

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from morello.errors import MorelloError
+from morello.explain.words import counted
 from morello.machine.host import processor_name
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
 from morello.search.storage.connection import DatabaseError
 from morello.search.storage.database import Database
 from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
-from morello.tools.table import count_text, time_text
+from morello.tools.table import time_text
 
 
 def measured_data(database: Database) -> Iterator[dict[str, Any]]:
@@ -37,10 +38,10 @@ def measured_text(data: dict[str, Any]) -> str:
     where = "here" if data["here"] else f"on {data['cpu']}"
     gain = data["model_seconds"] / data["seconds"]
     return (
-        f"{data['spec']} on {data['target']}, {count_text(data['threads'], 'thread')}, "
+        f"{data['spec']} on {data['target']}, {counted(data['threads'], 'thread')}, "
         f"{where}: "
         f"{time_text(data['seconds'])}, {gain:.2f} times as fast as the model's "
-        f"choice, of {count_text(data['programs'], 'program')}"
+        f"choice, of {counted(data['programs'], 'program')}"
     )
 
 

@@ -59,12 +59,7 @@ def main(options: ExplainOptions) -> int:
     Raises:
         MorelloError: an argument is refused; nothing is written.
     """
-    if is_model(
-        options.spec,
-        fallback=options.fallback,
-        shape=options.shape,
-        winograd=options.winograd,
-    ):
+    if is_model(options):
         return _explain_model(options)
     if options.partition != "rule":
         raise UsageError(

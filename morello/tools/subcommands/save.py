@@ -24,12 +24,7 @@ def main(options: SaveOptions) -> int:
         MorelloError: an argument is refused; nothing is written.
     """
     _check(options)
-    if is_model(
-        options.spec,
-        fallback=options.fallback,
-        shape=options.shape,
-        winograd=options.winograd,
-    ):
+    if is_model(options):
         libraries, arrays = _model_libraries(options)
     else:
         libraries, arrays = _spec_libraries(options)

@@ -17,7 +17,7 @@ from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.measured_text import measured_data, measured_lines, measured_summary
 from morello.tools.measuring_commands import TuneOptions
-from morello.tools.model_files import is_model
+from morello.tools.model_files import SUFFIXES
 from morello.tools.progress import progress
 from morello.tools.request import Request
 from morello.tools.table import target_text
@@ -60,7 +60,7 @@ def main(options: TuneOptions) -> int:
 
 def _requests(text: str, options: TuneOptions) -> list[Request]:
     """A Spec, or each distinct Spec of a model."""
-    if not is_model(text):
+    if not text.endswith(SUFFIXES):
         return [Request.read(text, options.target, None, options.db)]
     # Programs of MLIR need much that Specs do not.
     from morello.tools.model_subject import part_requests, read_model

@@ -140,10 +140,6 @@ def _viewed(_: Node, pairs: Node, shape: Any) -> Node:
     return _call(aten.view.default, _contiguous(pairs), [*shape, 2])
 
 
-def _expanded(_: Node, pairs: Node, shape: Any) -> Node:
-    return _call(aten.expand.default, pairs, [*shape, 2])
-
-
 def _permuted(_: Node, pairs: Node, dims: Any) -> Node:
     rank = len(dims)
     return _call(aten.permute.default, pairs, [*(d % rank for d in dims), rank])
@@ -308,7 +304,9 @@ _RULES: dict[Any, Callable[..., Node | None]] = {
     aten.polar.default: _polar,
     aten.view.default: _viewed,
     aten._unsafe_view.default: _viewed,
-    aten.expand.default: _expanded,
+    aten.expand.default: lambda _, pairs, shape: _call(
+        aten.expand.default, pairs, [*shape, 2]
+    ),
     aten.permute.default: _permuted,
     aten.t.default: _turned,
     aten.transpose.int: _along(2),

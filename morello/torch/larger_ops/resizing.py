@@ -13,10 +13,6 @@ from torch._C import DispatchKey
 aten: Any = torch.ops.aten
 
 
-def _linear(x: Any) -> Any:
-    return (1 - x.abs()).clamp(min=0)
-
-
 def _cubic(x: Any) -> Any:
     x = x.abs()
     near = (1.5 * x - 2.5) * x * x + 1
@@ -54,7 +50,8 @@ def _resized(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-linear, cubic = _resized(_linear), _resized(_cubic)
+linear = _resized(lambda x: (1 - x.abs()).clamp(min=0))
+cubic = _resized(_cubic)
 
 
 def _step(size: int, count: int, aligns: bool, scale: float | None) -> float:
