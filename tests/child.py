@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 
@@ -34,3 +35,8 @@ def printed(code: str, *words: str, **env: str) -> str:
     """The output of a program, which must end well."""
     output: str = python("-c", code, *words, env=env, check=True).stdout.strip()
     return output
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

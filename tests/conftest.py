@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from morello.dialect import in_context
 from morello.frontends import dry_run
 from morello.search.storage.shelf import SHELF
+from morello.tools import morello
 from tests.progress import Progress
+from tests.tool import Tool
 
 os.environ["MORELLO_DB"] = "none"
 os.environ["MORELLO_CODE"] = "none"
@@ -195,6 +198,19 @@ def smaller_space(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 _SMALLER = ("frontends", "jax", "onnx", "torch", "tracing")
+
+
+@pytest.fixture(scope="module")
+def known_dialects() -> Iterator[None]:
+    """A context of MLIR that has the dialects."""
+    with in_context():
+        yield
+
+
+@pytest.fixture
+def tool(capsys: pytest.CaptureFixture[str]) -> Tool:
+    """The command `morello`."""
+    return Tool(morello.main, capsys)
 
 
 @pytest.fixture(scope="module")

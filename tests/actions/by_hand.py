@@ -1,5 +1,6 @@
 """Actions as a person writes them."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 
@@ -26,9 +27,15 @@ from morello.actions import (
     ToAccum,
     Unfold,
 )
-from morello.spec import L1, L2, MEM, VRF, Layout, Spec
+from morello.machine import AVX2
+from morello.spec import L1, L2, MEM, VRF, Layout, Spec, parse_spec
 
 LAYOUTS = tuple(map(Layout.parse, ("[0]", "[0,1]", "[1,0]", "[0,2,1]", "[0,1,1p4]")))
+
+
+def parallel(text: str) -> Spec:
+    """A Spec whose loops may be parallel."""
+    return dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
 
 
 def by_hand(spec: Spec) -> Iterator[Action]:

@@ -187,8 +187,7 @@ def test_rows_that_follow_what_stays_in_l2_take_none_of_it() -> None:
     """Bias and output of a product, from call to call in L2."""
     spec = _serial(EPILOGUE)
     near = AVX2.in_context(OperandContext(near=True))
-    out = spec.kind.operands[-1].name
-    move = Move(out, L2, spec.tensors[-1].layout)
+    move = Move(spec.kind.operands[-1].name, L2, spec.tensors[-1].layout)
     assert len(followers(spec.kind, len(spec.tensors) - 1)) == 1
     assert move.apply(spec, near).holes[-1].spec.limits == spec.limits
     assert move.apply(spec, AVX2).holes[-1].spec.limits != spec.limits

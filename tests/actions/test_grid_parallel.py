@@ -6,16 +6,12 @@ import pytest
 
 from morello.actions import GridParallel
 from morello.machine import AVX2
-from morello.spec import Spec, parse_spec
 from morello.spec.shares import share_of, shares_of
+from tests.actions.by_hand import parallel
 
 pytestmark = pytest.mark.quick
 
 FOUR = dataclasses.replace(AVX2, threads=4)
-
-
-def parallel(text: str) -> Spec:
-    return dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
 
 
 def tried(text: str, threads: int) -> set[GridParallel]:

@@ -30,5 +30,4 @@ def test_factors_keep_their_dtypes() -> None:
     move = Move("lhs", L1, Layout.row_major(3), "s16")
     with pytest.raises(ScheduleError, match="'lhs' cannot be s16 in its stead"):
         move.apply(SATURATING, AVX2)
-    body = move.apply(EXACT, AVX2).holes[-1]
-    assert str(body.spec.tensors[0]) == "s16@L1[0,1,2]"
+    assert str(move.apply(EXACT, AVX2).holes[-1].spec.tensors[0]) == "s16@L1[0,1,2]"

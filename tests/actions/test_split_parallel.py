@@ -7,17 +7,13 @@ import pytest
 from morello.actions import SplitParallel
 from morello.machine import AVX2
 from morello.search.dp.axes import goal_axes
-from morello.spec import Spec, parse_spec
+from tests.actions.by_hand import parallel
 
 pytestmark = pytest.mark.quick
 
 FOUR = dataclasses.replace(AVX2, threads=4)
 
 STATE = "m[r]=max(x[r,n]);p[r,n]=exp(x-m);out l[r]=sum(p)"
-
-
-def parallel(text: str) -> Spec:
-    return dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
 
 
 def test_sums_are_brought_to_the_maximum_of_all_shares() -> None:

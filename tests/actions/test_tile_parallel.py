@@ -8,16 +8,12 @@ import pytest
 
 from morello.actions import Tile, TileParallel
 from morello.machine import AVX2
-from morello.spec import Spec, parse_spec
 from morello.spec.frame import Frame
+from tests.actions.by_hand import parallel
 
 pytestmark = pytest.mark.quick
 
 FOUR = dataclasses.replace(AVX2, threads=4)
-
-
-def parallel(text: str) -> Spec:
-    return dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
 
 
 @pytest.mark.parametrize("threads", [2, 3, 4, 7])

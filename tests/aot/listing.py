@@ -67,8 +67,7 @@ LIBRARIES = {
 def variants() -> Variants:
     """A library for two targets; one of its kernels has a workspace."""
     text = "matmul:5x9x17:f32:rhs=[0,2,1,2p16]"
-    libraries = (library(text, target=AVX512, workspace=128), library(text))
-    return Variants.of(libraries)
+    return Variants.of((library(text, target=AVX512, workspace=128), library(text)))
 
 
 def texts() -> Iterator[tuple[str, str]]:

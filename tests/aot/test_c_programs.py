@@ -116,8 +116,7 @@ def test_names_that_the_header_uses_itself(tmp_path: Path) -> None:
 @NEEDS_CC
 def test_the_workspace_from_malloc_is_aligned_and_large_enough(tmp_path: Path) -> None:
     """Wherever the memory begins; beside it nothing is written, and it is freed."""
-    spec = "matmul:7x9x17:f32:lhs=[0,1,2]:rhs=[0,2,1]"
-    kernel = unsearched(spec, 1)
+    kernel = unsearched("matmul:7x9x17:f32:lhs=[0,1,2]:rhs=[0,2,1]", 1)
     assert kernel.workspace_bytes
     kernel.library("k").save(tmp_path / "k.h")
     (tmp_path / "use.c").write_text(

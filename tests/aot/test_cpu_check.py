@@ -56,8 +56,7 @@ def test_features_together_are_there_if_each_is() -> None:
 @pytest.mark.parametrize("cpu", sorted(HOST.cpus))
 def test_every_cpu_that_can_be_compiled_for_can_be_asked(cpu: str) -> None:
     features = host.required_features(cpu)
-    engine = build([features])
-    assert function(0, engine) == (not host.missing_features(cpu))
+    assert function(0, build([features])) == (not host.missing_features(cpu))
 
 
 Registers = tuple[int, int, int, int]
@@ -167,8 +166,7 @@ def test_tiles_are_asked_for(
 
 def test_nothing_but_x86_64_is_used_before_the_answer() -> None:
     text = called() + cpu_check("has", frozenset(CASES))
-    compiled = compile_for_linker("", text, cpu="znver4")
-    code = compiled.assembly()
+    code = compile_for_linker("", text, cpu="znver4").assembly()
     assert "cpuid" in code
     assert not [line for line in code.splitlines() if "ymm" in line or "xmm" in line]
     # What later CPUs add to whole numbers: BMI, LZCNT, MOVBE.

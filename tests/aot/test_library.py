@@ -165,8 +165,7 @@ def test_rows_that_no_memory_holds_are_refused(tmp_path: Path) -> None:
 
 @NEEDS_CC
 def test_neighbours_are_taken(tmp_path: Path) -> None:
-    kernel = unsearched("move:20x33:f32:dst=[1,0]")
-    linked = Linked(kernel.library("k"), tmp_path)
+    linked = Linked(unsearched("move:20x33:f32:dst=[1,0]").library("k"), tmp_path)
     memory = np.arange(3 * 660, dtype=np.float32)
     start, size = int(memory.ctypes.data), 660 * 4
     for source, target in ((0, 1), (1, 0), (1, 2)):
@@ -178,8 +177,7 @@ def test_neighbours_are_taken(tmp_path: Path) -> None:
 
 @NEEDS_CC
 def test_a_cpu_that_lacks_a_feature_gets_an_error(tmp_path: Path) -> None:
-    kernel = unsearched("fill:9x17:s16:value=lowest")
-    library = kernel.library("k")
+    library = unsearched("fill:9x17:s16:value=lowest").library("k")
     lacking = min({"avx512fp16", "avxifma", "avxvnniint8"} - HERE)
     target = dataclasses.replace(
         library.stages.target, features=(*library.stages.target.features, lacking)

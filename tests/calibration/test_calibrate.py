@@ -28,6 +28,7 @@ from morello.spec import Spec, parse_spec
 from morello.tools.morello import main
 from tests.kernels.harness import features_text, skip_where_it_cannot_run
 from tests.kernels.tiles import Tiles
+from tests.tool import Tool
 
 Capture = pytest.CaptureFixture[str]
 QUICK = ["calibrate", "--quick", "--programs", "2", "--seconds", "0.005"]
@@ -44,10 +45,9 @@ def times_of_truth(spec: Spec, impls: Sequence[Impl], *rest: object) -> list[flo
 
 
 @pytest.mark.sampled(5)
-def test_a_file_that_is_read_back(tmp_path: Path, capsys: Capture) -> None:
+def test_a_file_that_is_read_back(tmp_path: Path, tool: Tool) -> None:
     path = tmp_path / "here.target"
-    assert main([*QUICK, "-o", str(path)]) == 0
-    out, err = capsys.readouterr()
+    out, err = tool(*QUICK, "-o", str(path))
     assert err == ""
     assert out.startswith("millicycles")
     assert "fork                         8000000   8000000  no program pays" in out
@@ -64,14 +64,14 @@ def test_a_file_that_is_read_back(tmp_path: Path, capsys: Capture) -> None:
     assert "# round 1: regret of 4 choices" in text
     assert text.count(", kept\n") == 1
     assert morello.compile("fill:7", target=f"@{path}").target == target
-    assert main(["emit", "fill:7", "--stage", "spec", "--target", f"@{path}"]) == 0
-    assert print_target(target) in capsys.readouterr().out
+    assert print_target(target) in tool.out(
+        "emit", "fill:7", "--stage", "spec", "--target", f"@{path}"
+    )
 
 
 @pytest.mark.sampled(2)
-def test_the_file_on_the_standard_output(tmp_path: Path, capsys: Capture) -> None:
-    assert main([*QUICK, "--rounds", "0", "-o", "-"]) == 0
-    out = capsys.readouterr().out
+def test_the_file_on_the_standard_output(tmp_path: Path, tool: Tool) -> None:
+    out = tool.out(*QUICK, "--rounds", "0", "-o", "-")
     assert out.startswith("# written by: morello calibrate")
     path = tmp_path / "here.target"
     path.write_text(out)
@@ -79,14 +79,14 @@ def test_the_file_on_the_standard_output(tmp_path: Path, capsys: Capture) -> Non
 
 
 def test_targets_whose_kernels_have_changed_are_listed(
-    tmp_path: Path, capsys: Capture
+    tmp_path: Path, capsys: Capture, tool: Tool
 ) -> None:
     path = tmp_path / "here.target"
     rows = ",".join(f"{n}={d}" for n, d in digests_of(AVX2.kernels).items())
     path.write_text(f"avx2{{fork=1}}measured{{{rows}}}")
-    assert main(["calibrate", "--list", "--target", f"@{path}"]) == 0
     lines = dict(
-        line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()
+        line.split(maxsplit=1)
+        for line in tool.out("calibrate", "--list", "--target", f"@{path}").splitlines()
     )
     assert set(lines) == set(TARGETS)
     assert lines["avx2"] == "current"
@@ -110,9 +110,8 @@ def test_targets_whose_kernels_have_changed_are_listed(
         (["--jobs", "0"], "'0' is not an integer from 1 up"),
     ],
 )
-def test_refusals(arguments: list[str], message: str, capsys: Capture) -> None:
-    assert main(["calibrate", "--quick", *arguments]) == 2
-    out, err = capsys.readouterr()
+def test_refusals(arguments: list[str], message: str, tool: Tool) -> None:
+    out, err = tool("calibrate", "--quick", *arguments, code=2)
     assert out == ""
     assert message in err
     assert err.count("\n") == 1
@@ -253,8 +252,7 @@ def test_a_program_twice_as_long_takes_twice_as_long() -> None:
     programs = []
     for size in (2000, 4000):
         spec = parse_spec(f"fill:{size}:f32:out=[0]@L1", AVX2.limits)
-        impl = Solver(AVX2).solve(spec).impl
-        programs.append((spec, Program(spec, impl, AVX2)))
+        programs.append((spec, Program(spec, Solver(AVX2).solve(spec).impl, AVX2)))
     # What else runs on the core takes stores, too: some minutes are no use.
     for _ in range(10):
         short, long = (
@@ -274,11 +272,10 @@ def _end(task: object) -> None:
 
 @pytest.mark.sampled(2)
 def test_a_process_that_is_ended_is_an_error(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(draw, "_drawn_or_refused", _end)
-    assert main([*QUICK, "--jobs", "2"]) == 1
-    err = capsys.readouterr().err
+    err = tool.err(*QUICK, "--jobs", "2")
     assert "its process ended with exit code 9; give fewer --jobs" in err
 
 

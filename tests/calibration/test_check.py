@@ -13,6 +13,7 @@ from morello.machine import AVX2, find_target
 from morello.spec import parse_spec
 from morello.tools.morello import main
 from morello.tools.subcommands import calibrate as command
+from tests.tool import Tool
 
 Capture = pytest.CaptureFixture[str]
 FRESH = dataclasses.replace(AVX2, stale=())
@@ -77,13 +78,12 @@ def test_the_exit_status_says_whether_prices_hold(
     took: float,
     code: int,
     words: list[str],
-    capsys: Capture,
+    tool: Tool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     one = [Timed("fill_rows", 100, took)]
     monkeypatch.setattr(module, "timed_programs", lambda *rest: one)
-    assert main(["calibrate", "--check", "--target", target]) == code
-    out = capsys.readouterr().out
+    out = tool.out("calibrate", "--check", "--target", target, code=code)
     assert all(word in out for word in words)
     assert ("do not hold" in out) == bool(code)
 
@@ -112,9 +112,8 @@ def test_programs_are_timed_here(
         (["--list", "-o", "-"], "--list calibrates nothing that --output could write"),
     ],
 )
-def test_refusals(arguments: list[str], message: str, capsys: Capture) -> None:
-    assert main(["calibrate", *arguments]) == 2
-    assert message in capsys.readouterr().err
+def test_refusals(arguments: list[str], message: str, tool: Tool) -> None:
+    assert message in tool.err("calibrate", *arguments, code=2)
 
 
 def test_every_spec_of_a_check_can_be_read() -> None:

@@ -14,9 +14,9 @@ from morello.search.queries.measured import program_of
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay, open_database
 from morello.spec import parse_spec
-from morello.tools.morello import main
 from tests.calibration.repriced import reprice
 from tests.database.measured import elsewhere, measured_rows
+from tests.tool import Tool
 
 TRUTH = with_costs(AVX2, {"store_l2": 5 * AVX2.coefficients.store_l2})
 GOALS = (
@@ -78,15 +78,12 @@ def test_what_others_measured_does_not_count(
 
 
 def test_the_command_writes_a_target(
-    tmp_path: Path,
-    timed: dict[str, tuple[MeasuredRow, ...]],
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, timed: dict[str, tuple[MeasuredRow, ...]], tool: Tool
 ) -> None:
     _database(tmp_path / "db", *timed.values())
     file = tmp_path / "here.target"
     words = ["calibrate", "--from-database", "--db", str(tmp_path / "db")]
-    assert main([*words, "-o", str(file)]) == 0
-    assert "median relative error" in capsys.readouterr().out
+    assert "median relative error" in tool.out(*words, "-o", str(file))
     target = find_target(f"@{file}")
     assert target.name == "avx2"
     assert target.coefficients.store_l2 > AVX2.coefficients.store_l2

@@ -18,6 +18,7 @@ from morello.cluster.fingerprint import source_fingerprint
 from morello.cluster.solve_all import ClusterError
 from morello.machine.host import processor_name
 from morello.tools.morello import main
+from tests.tool import Tool
 
 pytestmark = pytest.mark.quick
 
@@ -25,12 +26,11 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_without_dask_there_is_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Tool
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     arguments = ["precompute", "fill:4", "--db", str(tmp_path / "x.sqlite")]
-    assert main([*arguments, "--scheduler", "tcp://127.0.0.1:1"]) == 1
-    err = capsys.readouterr().err
+    err = tool.err(*arguments, "--scheduler", "tcp://127.0.0.1:1")
     assert "Dask cannot be imported" in err
     assert "pip install 'morello[dask]'" in err
 
@@ -97,7 +97,7 @@ def cluster(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 @pytest.mark.sampled(5)
 def test_a_killed_worker_loses_nothing(
-    tmp_path: Path, cluster: "subprocess.Popen[str]", capsys: Capture
+    tmp_path: Path, cluster: "subprocess.Popen[str]", capsys: Capture, tool: Tool
 ) -> None:
     path = tmp_path / "x.sqlite"
     arguments = ["precompute", "matmul:{8,12}x{8,16}x16:f32", "--db", str(path)]
@@ -115,13 +115,14 @@ def test_a_killed_worker_loses_nothing(
     with DaskExecutor(address) as executor:
         assert executor.submit(len, b"12").result(60) == 2
     assert main(["db", "verify", "--db", str(path)]) == 0
-    assert main([*arguments, "--threads", "1", "--jobs", "1"]) == 0
-    assert "4 were there, 0 failed" in capsys.readouterr().out
+    assert "4 were there, 0 failed" in tool.out(
+        *arguments, "--threads", "1", "--jobs", "1"
+    )
 
 
 @pytest.mark.sampled(5)
 def test_tuning_loses_nothing_with_a_killed_worker(
-    tmp_path: Path, cluster: "subprocess.Popen[str]", capsys: Capture
+    tmp_path: Path, cluster: "subprocess.Popen[str]", tool: Tool
 ) -> None:
     path = tmp_path / "x.sqlite"
     specs = [f"max:{rows}x{columns}:f32" for rows in (6, 7, 8) for columns in (5, 9)]
@@ -145,10 +146,7 @@ def test_tuning_loses_nothing_with_a_killed_worker(
     assert main(["db", "verify", "--db", str(path)]) == 0
     words = ["precompute", *specs, "--target", "avx2", "--threads", "1"]
     words += ["--db", str(path), "--tune", "0.2", "--scheduler", address]
-    capsys.readouterr()
-    assert main(words) == 0  # what was measured is known to the workers
-    out = capsys.readouterr().out
-    assert len(re.findall("measured: ", out)) == len(specs)
+    assert len(re.findall("measured: ", tool.out(*words))) == len(specs)
     again = {text: morello.compile(text, **options).solution for text in specs}
     for text, solution in again.items():
         assert solution is not None

@@ -39,21 +39,18 @@ def test_an_answer_has_all_that_was_found(tmp_path: Path) -> None:
 
 def test_a_job_starts_from_what_is_known() -> None:
     job = Job.of(TEXT, AVX2, 1)
-    layer = perform(job).database
-    again = perform(job, layer)
+    again = perform(job, perform(job).database)
     assert (again.solved, again.cost) == (0, perform(job).cost)
 
 
 def test_a_spec_without_a_program_is_an_error() -> None:
-    job = Job.of("matmul_accum:2x2x2:bf16,bf16,f32:l2=0:l1=0", AVX2, 1)
-    answer = perform(job)
+    answer = perform(Job.of("matmul_accum:2x2x2:bf16,bf16,f32:l2=0:l1=0", AVX2, 1))
     assert "no program exists" in answer.error
     assert not answer.refusal
 
 
 def test_a_job_of_another_checkout_is_refused() -> None:
-    job = dataclasses.replace(Job.of(TEXT, AVX2, 1), source="0.1 abc")
-    answer = perform(job)
+    answer = perform(dataclasses.replace(Job.of(TEXT, AVX2, 1), source="0.1 abc"))
     assert f"has Morello {source_fingerprint()}, and the client has 0.1 abc" in (
         answer.refusal
     )

@@ -1,7 +1,5 @@
 """`morello.tune_all` and ``morello precompute --tune``: what is timed, and kept."""
 
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +11,10 @@ from morello.errors import MorelloError
 from morello.machine import AVX2
 from morello.machine.host import processor_name
 from morello.tools.morello import main
+from tests.threads import Here
+from tests.tool import Tool
 
 SPECS = ("fill:24:f32", "max:7x5:f32")
-
-
-class Here(Executor):
-    """One worker in this thread."""
-
-    def submit(
-        self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
 
 
 def _tuned(db: Path, **changes: Any) -> dict[str, Any]:
@@ -54,8 +43,7 @@ def test_what_workers_measure_is_the_choice(tmp_path: Path) -> None:
 
 
 def test_an_open_layout_is_settled_and_searches_alone_time_nothing() -> None:
-    job = Job.of("matmul:1x8x16:f32:rhs=any", AVX2, 1, 0.1)
-    answer = perform(job)
+    answer = perform(Job.of("matmul:1x8x16:f32:rhs=any", AVX2, 1, 0.1))
     assert not answer.error
     assert "rhs=any" not in answer.measured[0].key.spec
     assert not perform(Job.of(SPECS[0], AVX2, 1)).measured
@@ -67,14 +55,14 @@ def test_times_that_mean_nothing_are_refused(tmp_path: Path, seconds: Any) -> No
         morello.tune_all(SPECS, seconds=seconds, executor=Here(), db=tmp_path / "x")
 
 
-def test_precompute_tunes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_precompute_tunes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], tool: Tool
+) -> None:
     db = str(tmp_path / "x.sqlite")
     words = ["precompute", SPECS[0], "--db", db, "--target", "avx2", "--threads", "1"]
-    assert main([*words, "--tune", "0.1"]) == 0
-    line = capsys.readouterr().out.splitlines()[0]
+    line = tool.out(*words, "--tune", "0.1").splitlines()[0]
     assert "measured: " in line
     assert " timed on " in line
-    assert main(["db", "info", "--db", db]) == 0
-    assert "1 thread, here: " in capsys.readouterr().out
+    assert "1 thread, here: " in tool.out("db", "info", "--db", db)
     assert main([*words, "--tune", "1", "--jobs", "2"]) != 0
     assert "processes beside each other would disturb" in capsys.readouterr().err

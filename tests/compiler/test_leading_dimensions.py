@@ -12,7 +12,7 @@ import pytest
 import morello
 from morello.compiler.kernel import Kernel
 from morello.compiler.pinning import pin
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.build import spec_function, spec_of
 from morello.errors import ArgumentError, SpecError
 from morello.machine import AVX2, find_target
@@ -79,8 +79,7 @@ def test_text_is_read_back(text: str) -> None:
     assert print_spec(spec, AVX2.limits) == text
     assert pickle.loads(pickle.dumps(spec)) == spec
     assert hash(copy.deepcopy(spec)) == hash(spec)
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = ir.Module.parse(str(spec_function(spec, "f", AVX2)))
         goal = module.body.operations[0].regions[0].blocks[0].operations[0]
         assert spec_of(goal) == spec
@@ -130,8 +129,7 @@ def test_views_of_larger_arrays() -> None:
     assert np.array_equal(c, want)
     c[...] = before[16:48, 64:]
     assert np.array_equal(whole, before)
-    again = kernel.bind(a, b, c)
-    assert np.array_equal(again(), want)
+    assert np.array_equal(kernel.bind(a, b, c)(), want)
     for out in (whole[:32, 16:48], whole[32:, :32], whole[1:33, 63:95]):
         inputs = (whole[8:40, :32], whole[:32, 32:64])
         with pytest.raises(ArgumentError, match="overlaps"):

@@ -13,9 +13,8 @@ import morello
 from morello.actions import Action, GridParallel, SplitParallel, TileParallel
 from morello.compiler.kernel import Kernel
 from morello.compiler.stages import spec_module
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.machine import AVX2
-from morello.mlir import ir
 from morello.passes.synthesize import add_schedule
 from morello.runtime import openmp
 from morello.runtime.calls.glue import process
@@ -105,8 +104,7 @@ def begun_with(text: str, action: Action) -> Kernel:
         for hole, impl in zip(rewrite.holes, below, strict=True)
     )
     cost = rewrite.total(tuple(impl.cost for impl in below))
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = spec_module(spec, target)
         add_schedule(module.operation, lambda op: Impl(spec, action, cost, branches))
         schedule = str(module)

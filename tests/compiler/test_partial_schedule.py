@@ -10,7 +10,7 @@ import morello
 from morello.compiler.kernel import Kernel
 from morello.compiler.schedule_text import schedule_text
 from morello.compiler.stages import build_stages
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.transform import build_action_op
 from morello.errors import ScheduleError
 from morello.machine import AVX2
@@ -154,8 +154,7 @@ def test_a_schedule_of_nothing_is_filled_with_the_best_program() -> None:
 def test_the_first_decision_of_the_best_program_leaves_its_cost() -> None:
     best = morello.compile(SPEC).solution
     assert best is not None
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = ir.Module.parse(PARTIAL["nothing is done"])
         match = module.body.operations[1].regions[0].blocks[0].operations[0]
         with ir.InsertionPoint.after(match):
@@ -190,34 +189,6 @@ def test_a_time_limit_is_one_of_the_searches_too() -> None:
     assert any(not solution.complete for solution in kernel.filled)
 
 
-def test_one_handle_to_different_specs_is_refused() -> None:
-    schedule = (
-        MODULE
-        + MATCH
-        + tile("t", "m", 16)
-        + include("both", "t#0")
-        + include("both", "t#1")
-        + END
-        + "transform.named_sequence @both(%x: !transform.any_op {transform.consumed}){"
-        + END
-        + "}"
-    )
-    with pytest.raises(
-        ScheduleError,
-        match=r'^"-":\d+:\d+: one handle is left with 2 different Specs.*write a seq',
-    ):
-        morello.compile(SPEC, schedule=schedule)
-
-
-def test_a_spec_without_a_handle_is_refused() -> None:
-    nothing = MATCH.split("%m")[0]
-    with pytest.raises(
-        ScheduleError,
-        match=r'^"-":5:\d+: the schedule leaves .*no handle to go on from; keep a',
-    ):
-        morello.compile(SPEC, schedule=MODULE + nothing + END + "}")
-
-
 def test_a_module_without_a_schedule_is_refused() -> None:
     with pytest.raises(ScheduleError, match="the module holds no schedule"):
         morello.compile(SPEC, schedule=MODULE + "}")
@@ -232,8 +203,7 @@ def test_without_a_search_what_is_left_is_refused() -> None:
 def test_the_pass_writes_what_compile_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MORELLO_DB", NONE)
     text = PARTIAL["a sequence for equal Specs"]
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = ir.Module.parse(text)
         pipeline = "builtin.module(morello-synthesize{fill=true})"
         Pipeline.parse(pipeline).run(module.operation)

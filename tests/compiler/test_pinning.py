@@ -133,8 +133,7 @@ def test_wrong_pins_are_refused(tmp_path: Path) -> None:
 
 def test_a_pin_that_takes_what_is_not_counted_is_refused() -> None:
     """Lines of a cache where nothing more can move: its table has no axis for them."""
-    text = "max_accum:8x8:f32:x0=[0,1]@L1:v0=[0]@L1"
-    spec = parse_spec(text, AVX2.limits)
+    spec = parse_spec("max_accum:8x8:f32:x0=[0,1]@L1:v0=[0]@L1", AVX2.limits)
     move = Move("x0", L1, Layout.parse("[1,0]"))
     holes = move.apply(spec, AVX2).holes
     decided = Pin(spec, "avx2", Partial(move, (HOLE,) * len(holes)))

@@ -166,8 +166,7 @@ def test_a_plain_kernel_says_what_takes_any_row() -> None:
 def test_costs_take_no_distance_for_granted() -> None:
     target = find_target("avx2")
     text = "matmul:512x60x1024:f32:rhs=ld?:out=ld?"
-    settled = target.at(parse_spec(text, target.limits))
-    assert settled.operand_context.aliased == ()
+    assert target.at(parse_spec(text, target.limits)).operand_context.aliased == ()
 
 
 @NEEDS_CC

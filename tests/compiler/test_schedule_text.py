@@ -6,7 +6,7 @@ import pytest
 
 import morello
 from morello.compiler.schedule_text import schedule_text
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.transform import ACTION_OPS
 from morello.mlir import ir
 from tests.compiler.test_partial_schedule import PARTIAL, SPEC
@@ -38,11 +38,9 @@ def test_names_change_nothing(text: str) -> None:
         if text not in TEXTS
         else morello.compile(text)
     )
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = ir.Module.parse(kernel.schedule)
         numbered = str(module)
         assert schedule_text(module) == kernel.schedule
     assert numbered != kernel.schedule
-    again = morello.compile(kernel.spec, schedule=numbered)
-    assert again.object == kernel.object
+    assert morello.compile(kernel.spec, schedule=numbered).object == kernel.object

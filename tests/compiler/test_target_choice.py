@@ -7,7 +7,7 @@ from morello.compiler.target_choice import chosen_target
 from morello.errors import TargetError
 from morello.machine import AVX2, find_target
 from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.tools.morello import main
+from tests.tool import Tool
 
 pytestmark = pytest.mark.quick
 
@@ -55,10 +55,10 @@ def test_a_kernel_is_for_the_target_that_is_meant(
 
 
 def test_tools_say_where_an_unknown_target_stands(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tool: Tool
 ) -> None:
-    assert main(["run", SPEC, "--target", "vax"]) == 2
-    assert "argument --target: unknown target 'vax'" in capsys.readouterr().err
+    assert "argument --target: unknown target 'vax'" in tool.err(
+        "run", SPEC, "--target", "vax", code=2
+    )
     monkeypatch.setenv("MORELLO_TARGET", "vax")
-    assert main(["run", SPEC]) == 1
-    assert "MORELLO_TARGET: unknown target 'vax'" in capsys.readouterr().err
+    assert "MORELLO_TARGET: unknown target 'vax'" in tool.err("run", SPEC)

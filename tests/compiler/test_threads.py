@@ -13,6 +13,7 @@ from morello.compiler.threads import VARIABLE, thread_count
 from morello.errors import CompileError, TargetError
 from morello.tools.morello import main
 from tests.compiler.test_parallel import CHEAP_FORK
+from tests.tool import Tool
 
 pytestmark = pytest.mark.quick
 
@@ -107,7 +108,7 @@ def test_compile_asks_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_tools_ask_in_this_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Tool
 ) -> None:
     path = str(tmp_path / "two.mlir")
     flags = [SPEC, "--target", CHEAP]
@@ -121,24 +122,20 @@ def test_the_tools_ask_in_this_order(
         ("2 allowed, 2 used", ["--threads", "2"]),
         ("2 allowed, 2 used", ["--schedule", path]),
     ):
-        assert main([*bench, *more]) == 0
-        assert asked in capsys.readouterr().out
-    assert main(["run", *flags, "--schedule", path]) == 0
-    capsys.readouterr()
+        assert asked in tool.out(*bench, *more)
+    tool("run", *flags, "--schedule", path)
     for stage, mark in (("mlir", "omp.parallel"), ("asm", "__kmpc_fork_call")):
-        assert main(["emit", *flags, "--schedule", path, "--stage", stage]) == 0
-        assert mark in capsys.readouterr().out
+        assert mark in tool.out("emit", *flags, "--schedule", path, "--stage", stage)
 
 
 def test_text_and_objects_are_serial_unless_asked(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tool: Tool
 ) -> None:
     """The text of a Spec is the same on every machine; an object needs no library."""
     monkeypatch.setenv(VARIABLE, "3")
     flags = [SPEC, "--target", CHEAP]
     for stage in ("spec", "schedule", "mlir", "asm"):
-        assert main(["emit", *flags, "--stage", stage]) == 0
-        text = capsys.readouterr().out
+        text = tool.out("emit", *flags, "--stage", stage)
         assert not [w for w in ("serial = false", "omp", "kmpc") if w in text]
     header = tmp_path / "k.h"
     for more, threads in ((["--threads", "2"], "up to 2 threads"), ([], "the thread")):
@@ -146,9 +143,10 @@ def test_text_and_objects_are_serial_unless_asked(
         assert threads in " ".join(header.read_text().split())
 
 
-def test_a_spec_is_parallel_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["emit", SPEC, "--stage", "spec", "--threads", "2"]) == 0
-    assert "serial = false" in capsys.readouterr().out
+def test_a_spec_is_parallel_if_asked(tool: Tool) -> None:
+    assert "serial = false" in tool.out(
+        "emit", SPEC, "--stage", "spec", "--threads", "2"
+    )
 
 
 def test_a_target_has_as_few_threads() -> None:

@@ -161,8 +161,7 @@ def test_lines_that_a_kernel_prefetches_to_l1_have_their_price_beyond_l2() -> No
         (Access.OVERLAPPED, C.line_mem_overlapped),
         (Access.STORED, C.store_mem),
     ):
-        lines = Lines(1, 8, access, prefetched=True)
-        counts = OpCounts((Phase(lines=(lines,)),))
+        counts = OpCounts((Phase(lines=(Lines(1, 8, access, prefetched=True),)),))
         assert kernel(counts, form.format("L2"), target) == 0
         assert kernel(counts, form.format("MEM"), target) == 8 * far
 
@@ -222,8 +221,7 @@ def test_a_strip_that_a_reduction_reads_begins_a_stream_a_line() -> None:
     assert cost(text.format(STREAMS), "rhs", L2) == few
     strip = 4 * 9 * (line + C.stream_start_mem)
     assert cost(text.format(9), "rhs", L2) == strip
-    rows = "matmul:9x64x64:f32:lhs=[0,1,2]/strided"
-    assert cost(rows, "lhs", L2) == 4 * 9 * line
+    assert cost("matmul:9x64x64:f32:lhs=[0,1,2]/strided", "lhs", L2) == 4 * 9 * line
 
 
 def test_what_is_left_in_l2_is_waited_for() -> None:

@@ -35,8 +35,7 @@ def shelved(points: int, name: str = "") -> Any:
 
 def table_id(size: int) -> TableId:
     """The identity of a table with one size."""
-    key = small.spec("fill:5:f32").key
-    return TableId(key, ((size,),), ())
+    return TableId(small.spec("fill:5:f32").key, ((size,),), ())
 
 
 def test_a_shelf_lets_go_of_what_was_not_read_for_longest() -> None:

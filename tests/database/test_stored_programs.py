@@ -14,6 +14,7 @@ from morello.search.storage.overlay import Overlay
 from morello.search.storage.schema import ProgramRow
 from morello.tools.morello import main
 from tests.database.small import TEXTS, cold, filled, program, spec
+from tests.tool import Tool
 
 MATMUL = "matmul:5x4x9:f32"
 
@@ -94,7 +95,7 @@ def test_another_layer_may_have_the_program(tmp_path: Path) -> None:
 
 
 def test_programs_are_exported_merged_verified_and_dropped(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, tool: Tool
 ) -> None:
     path, copy, sum_ = (str(tmp_path / f"{name}.sqlite") for name in "abc")
     filled(Path(path)).close()
@@ -106,14 +107,12 @@ def test_programs_are_exported_merged_verified_and_dropped(
     assert len(Database(Path(sum_)).programs()) == 2
     assert main(["db", "verify", "--db", sum_]) == 0
     _rewrite(Path(path), '["fold",[],[]]', checksum=True)
-    capsys.readouterr()
-    assert main(["db", "verify", "--db", path]) == 1
-    assert "there is no action 'fold'" in capsys.readouterr().out
+    assert "there is no action 'fold'" in tool.out("db", "verify", "--db", path, code=1)
     _rewrite(Path(path), "[]", checksum=False)
-    assert main(["db", "verify", "--db", path]) == 1
-    assert "the checksum is wrong" in capsys.readouterr().out
-    assert main(["db", "export", str(tmp_path / "d.sqlite"), "--db", path]) == 0
-    assert "1 damaged left out" in capsys.readouterr().out
+    assert "the checksum is wrong" in tool.out("db", "verify", "--db", path, code=1)
+    assert "1 damaged left out" in tool.out(
+        "db", "export", str(tmp_path / "d.sqlite"), "--db", path
+    )
     assert Database(tmp_path / "d.sqlite").programs() == ()
     assert main(["db", "gc", "--db", path]) == 0
     assert Database(Path(path)).programs() == ()

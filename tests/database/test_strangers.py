@@ -37,6 +37,7 @@ from morello.search.storage.table_store import TableStore
 from morello.tools.morello import main
 from tests.database.small import TEXTS, cold, filled, forget_programs, program, spec
 from tests.guarded import check_in_child
+from tests.tool import Tool
 
 pytestmark = pytest.mark.quick
 
@@ -251,14 +252,13 @@ CRAFTED = FORM | MEANING
 
 @pytest.mark.parametrize("name", CRAFTED)
 def test_a_crafted_table_never_changes_a_program(
-    name: str, path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, path: Path, tool: Tool
 ) -> None:
     rewrite(path, [CRAFTED[name](row) for row in rows_of(path)])
     assert main(["db", "verify", "--db", str(path)]) == (name in FORM)
     assert program(GOAL, Overlay(Database(path))) == cold(GOAL)
     assert main(["db", "info", "--db", str(path)]) == 0
-    assert main(["db", "gc", "--db", str(path)]) == 0
-    assert "\x1b" not in capsys.readouterr().out
+    assert "\x1b" not in tool.out("db", "gc", "--db", str(path))
 
 
 @pytest.mark.sampled(5)
@@ -301,8 +301,7 @@ def test_a_candidate_that_does_not_apply_at_a_point_is_solved_again(path: Path) 
         ]
 
     rewrite(path, [in_header(rotate)(row) for row in rows_of(path)])
-    solver = Solver(AVX2, Overlay(Database(path)))
-    solution = solver.solve(spec(GOAL))
+    solution = Solver(AVX2, Overlay(Database(path))).solve(spec(GOAL))
     assert solution.impl.cost >= Solver(AVX2).solve(spec(GOAL)).impl.cost
     for impl in solution.impl.walk():
         impl.action.apply(impl.spec, AVX2)

@@ -19,8 +19,7 @@ def coordinates(
 def unpack(array: Array, tensor: TensorSpec, sizes: tuple[int, ...]) -> Array:
     """The logical array that a physical one holds."""
     if tensor.level is VRF:
-        rows = array.reshape(*array.shape[:-2], -1)
-        return rows[..., : sizes[-1]].copy()
+        return array.reshape(*array.shape[:-2], -1)[..., : sizes[-1]].copy()
     return array[coordinates(tensor.layout, sizes)]
 
 

@@ -25,7 +25,6 @@ from morello.actions import (
 from morello.actions.copies.move import copies
 from morello.actions.graphs.cut import Cutting, operand_of
 from morello.cost.of_target import cost_model
-from morello.dialect import load
 from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.range_check import read_range_check
 from morello.dialect.transform import roles_of
@@ -39,16 +38,11 @@ from morello.spec.structure import followers, leader
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
 
+pytestmark = pytest.mark.usefixtures("known_dialects")
+
 SEEDS = 40
 PAIRS = 12
 """(Spec, action) pairs a seed."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def context() -> Iterator[ir.Context]:
-    with ir.Context() as loaded:
-        load(loaded)
-        yield loaded
 
 
 def holes_in(block: ir.Block, times: int = 1) -> Iterator[tuple[ir.Operation, int]]:

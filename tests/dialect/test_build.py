@@ -1,10 +1,7 @@
 """Specs to ops and back."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from morello.dialect import load
 from morello.dialect.build import (
     build_kernel_op,
     build_spec_op,
@@ -32,7 +29,7 @@ from morello.mlir import dialect, ir
 from morello.spec import Dtype, Encoding, Layout, Spec, TensorSpec, parse_spec
 from morello.spec.kinds import KINDS, instances
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("known_dialects")]
 
 SPECS = (
     *(kind.example for kind in KINDS),
@@ -52,13 +49,6 @@ SPECS = (
     "compose:4:f32:graph=y[u]=where(less(x[u],-0.0),1e-45,maximum(x,0.1))",
     "compose:4:s32:graph=y[u]=x[u]*3-1",
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def context() -> Iterator[ir.Context]:
-    with ir.Context() as loaded, ir.Location.unknown():
-        load(loaded)
-        yield loaded
 
 
 def only_op(module: ir.Module) -> ir.Operation:
@@ -121,8 +111,7 @@ def test_a_misbuilt_op_is_reported_where_it_is() -> None:
 
 
 def test_the_target_is_that_of_the_nearest_op_around() -> None:
-    spec = parse_spec("fill:8x16:f32", AVX2.limits)
-    module = spec_function(spec, "f")
+    module = spec_function(parse_spec("fill:8x16:f32", AVX2.limits), "f")
     op = only_op(module)
     assert named_target(op) is None
     assert target_of(op) is AVX2
@@ -165,8 +154,7 @@ def test_offsets_of_views(
 
 
 def test_registers_hold_whole_vectors() -> None:
-    tensor = TensorSpec.parse("f32@VRF[0,1]v8")
-    assert whole_shape(tensor, (3, 17)) == (3, 3)
+    assert whole_shape(TensorSpec.parse("f32@VRF[0,1]v8"), (3, 17)) == (3, 3)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 
 from morello.actions import Action, Select, candidates
 from morello.compiler.tuning.verify import judge
-from morello.dialect import load
 from morello.dialect.build import spec_of
 from morello.dialect.memrefs import whole_shape
 from morello.dialect.transform import build_action_op, roles_of
@@ -29,19 +28,15 @@ from tests.actions.listing import GOALS
 from tests.dialect.programs import legal_actions, random_action, random_spec
 from tests.dialect.schedules import function_of, one_action, scheduled
 from tests.dialect.spec_arrays import new_buffer, pack, unpack
+from tests.kernels.harness import bits
 from tests.quality.interpreter import run_function
+
+pytestmark = pytest.mark.usefixtures("known_dialects")
 
 PROGRAMS = 120
 DEPTH = 5
 ALIKE = 2
 """Actions of one kind on one operand that are tried."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def context() -> Iterator[ir.Context]:
-    with ir.Context() as loaded:
-        load(loaded)
-        yield loaded
 
 
 def write_program(spec: Spec, handle: ir.Value, depth: int, rng: random.Random) -> None:
@@ -71,10 +66,6 @@ def random_arrays(
             pack(array, tensor, next(values))
         arrays.append(array)
     return arrays, logical
-
-
-def bits(array: Array) -> Array:
-    return np.ascontiguousarray(array).view(np.uint8)
 
 
 def check(spec: Spec, module: ir.Module, seed: int) -> None:

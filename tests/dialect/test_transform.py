@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -33,7 +32,6 @@ from morello.actions import (
     ToAccum,
     Unfold,
 )
-from morello.dialect import load
 from morello.dialect.transform import ACTION_OPS, action_of, build_action_op, roles_of
 from morello.errors import ScheduleError, SpecError
 from morello.machine import AVX2
@@ -42,7 +40,7 @@ from morello.spec import L1, L2, Layout, parse_spec
 from morello.spec.tensors.layout import LINE_BYTES
 from tests.dialect.schedules import one_action
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("known_dialects")]
 
 SPEC = parse_spec("matmul:6x4x16:f32", AVX2.limits)
 
@@ -90,13 +88,6 @@ module attributes {transform.with_named_sequence} {
   }
 }
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def context() -> Iterator[ir.Context]:
-    with ir.Context() as loaded, ir.Location.unknown():
-        load(loaded)
-        yield loaded
 
 
 def test_every_action_has_an_op_with_its_fields() -> None:

@@ -45,8 +45,7 @@ def test_values_are_read_as_they_are_written(form: type) -> None:
         for value in VALUES[form]:
             written = FORMS[form].write(value)
             assert FORMS[form].read(written, "it") == value
-            again = ir.Attribute.parse(str(written))
-            assert FORMS[form].read(again, "it") == value
+            assert FORMS[form].read(ir.Attribute.parse(str(written)), "it") == value
 
 
 @pytest.mark.parametrize("text", TEXTS)

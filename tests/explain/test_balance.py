@@ -71,8 +71,7 @@ def test_the_busiest_thread_is_set_against_the_mean(size: int, threads: int) -> 
 
 
 def test_a_program_of_one_thread_has_no_balance() -> None:
-    spec = parse_spec("max:5x16:f32", AVX2.limits)
-    explanation = explain(spec, Solver(AVX2))
+    explanation = explain(parse_spec("max:5x16:f32", AVX2.limits), Solver(AVX2))
     assert balance(explanation) is None
     assert "\nthreads: " not in as_text(explanation, Clock(3.0), 3)
     assert as_data(explanation, 3.0, 3)["balance"] is None

@@ -19,8 +19,7 @@ UNKNOWN = "sizes above those that were searched have no prices"
 def test_sizes_that_were_not_searched_are_told(
     sizes: str, words: tuple[str, ...]
 ) -> None:
-    spec = parse_spec(f"sum:{sizes}x24:f32", AVX2.limits)
-    covered = cover(spec, AVX2)
+    covered = cover(parse_spec(f"sum:{sizes}x24:f32", AVX2.limits), AVX2)
     text = cover_text(covered, AVX2, Clock(3.0))
     assert {word for word in (SEARCHED, UNKNOWN) if word in text} == {*words}
     if SEARCHED in words:

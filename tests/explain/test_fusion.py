@@ -31,8 +31,7 @@ def left(impl: Impl) -> bool:
 @pytest.mark.parametrize("text", ["softmax:3x19:f32", "gelu_matmul:5x8x17:f32"])
 def test_temporaries_are_those_of_the_cuts(text: str) -> None:
     spec = parse_spec(text, AVX2.limits)
-    solver = Solver(AVX2)
-    explanation = explain(spec, solver)
+    explanation = explain(spec, Solver(AVX2))
     arrays = temporaries(explanation)
     cuts = {
         node.number: node

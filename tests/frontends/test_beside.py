@@ -142,8 +142,7 @@ def test_nothing_is_timed_beside_other_searches() -> None:
 
 def test_databases_are_opened_again_where_they_are_unpickled(tmp_path: Path) -> None:
     paths = tmp_path / "top.sqlite", tmp_path / "below.sqlite"
-    first = open_database(paths[1])
-    assert first is not None
+    assert open_database(paths[1]) is not None
     both = open_database(f"{paths[0]}:{paths[1]}")
     assert both is not None
     again = pickle.loads(pickle.dumps(both.of_programs()))

@@ -86,8 +86,7 @@ def test_filters_are_turned_beforehand(is_constant: bool) -> None:
 
 
 def test_the_maximum_is_taken_of_each_tile_of_sums() -> None:
-    model = morello.from_mlir(CONSTANT)
-    compiled = model.compile(target="avx2", threads=1)
+    compiled = morello.from_mlir(CONSTANT).compile(target="avx2", threads=1)
     cuts = re.findall(
         r"morello_transform\.cut(?:_in_place)?\"\((%\w+)", compiled.schedule
     )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import morello
+from tests.frontends.maps import elementwise
 
 Array = np.ndarray[Any, Any]
 
@@ -88,26 +89,16 @@ DIVISIONS: dict[str, Callable[[Array, int], Array]] = {
 @pytest.mark.parametrize("op", DIVISIONS)
 def test_places_below_0_are_divided_as_the_op_says(op: str, divisor: int) -> None:
     """Of known places: they become a table when the program is read."""
-    text = f"""func.func @f(%x: {KIND}) -> {KIND} {{
-  %four = arith.constant 4 : index
-  %d = arith.constant {divisor} : index
-  %e = tensor.empty() : {KIND}
-  %r = linalg.generic {{indexing_maps = [affine_map<(a) -> (a)>,
-      affine_map<(a) -> (a)>], iterator_types = ["parallel"]}}
-      ins(%x : {KIND}) outs(%e : {KIND}) {{
-    ^bb0(%a: f32, %o: f32):
+    body = f"""%four = arith.constant 4 : index
+      %d = arith.constant {divisor} : index
       %i = linalg.index 0 : index
       %k = arith.subi %i, %four : index
       %q = arith.{op} %k, %d : index
       %n = arith.index_cast %q : index to i64
       %t = arith.sitofp %n : i64 to f32
-      %v = arith.addf %a, %t : f32
-      linalg.yield %v : f32
-  }} -> {KIND}
-  return %r : {KIND}
-}}"""
+      %r = arith.addf %a, %t : f32"""
     x = np.zeros(9, np.float32)
-    model = morello.from_mlir(text)
+    model = morello.from_mlir(elementwise(body, "9xf32"))
     assert not model.fallback
     wanted = DIVISIONS[op](np.arange(9) - 4, divisor)
     np.testing.assert_array_equal(model.evaluate(x), wanted)

@@ -13,6 +13,7 @@ import morello
 from morello.frontends.model import Model
 from morello.frontends.refusals import ModelError
 from morello.runtime.object_file import undefined_symbols
+from tests.frontends.maps import elementwise
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -103,20 +104,6 @@ def test_places_and_divisors_that_are_data_do_no_harm() -> None:
     assert not np.shares_memory(same, far)
 
 
-DIVIDED = """
-func.func @f(%a: tensor<9xi32>, %b: tensor<9xi32>) -> tensor<9xi32> {
-  %e = tensor.empty() : tensor<9xi32>
-  %q = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>,
-      affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]}
-      ins(%a, %b : tensor<9xi32>, tensor<9xi32>) outs(%e : tensor<9xi32>) {
-    ^bb0(%x: i32, %y: i32, %o: i32):
-      %v = arith.OP %x, %y : i32
-      linalg.yield %v : i32
-  } -> tensor<9xi32>
-  return %q : tensor<9xi32>
-}
-"""
-
 DIVISIONS: dict[str, Callable[[int, int], int]] = {
     "divsi": lambda a, b: int(Fraction(a, b)),
     "floordivsi": lambda a, b: a // b,
@@ -139,7 +126,8 @@ def test_divisions_are_exact_but_where_a_processor_would_stop(op: str) -> None:
     for x, y in zip(a.view(kind).tolist(), b.view(kind).tolist(), strict=True):
         stops = y == 0 or (is_signed and (x, y) == (-(2**31), -1))
         wanted.append(DIVISIONS[op](x, 1 if stops else y))
-    result = read(DIVIDED.replace("OP", op)).evaluate(a, b)
+    divided = elementwise(f"%r = arith.{op} %a, %b : i32", "9xi32", "9xi32")
+    result = read(divided).evaluate(a, b)
     np.testing.assert_array_equal(result, np.array(wanted, kind).view(np.int32))
 
 
@@ -228,8 +216,7 @@ def test_the_place_of_nan_is_the_first_or_the_last_as_that_of_others(
     )
     nan = np.nan
     rows = [[1, nan, 3, nan, 0], [nan, nan, 1, 9, -9], [2, 7, 7, -4, -4]]
-    places = read(text).evaluate(np.array(rows, np.float32))
-    assert places.tolist() == wanted
+    assert read(text).evaluate(np.array(rows, np.float32)).tolist() == wanted
 
 
 TURNED = """
@@ -308,19 +295,8 @@ def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
 
 
 def test_functions_of_bf16_are_those_of_f32() -> None:
-    text = """
-    func.func @f(%x: tensor<4xi64>) -> tensor<4xbf16> {
-      %e = tensor.empty() : tensor<4xbf16>
-      %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>,
-          affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-          ins(%x : tensor<4xi64>) outs(%e : tensor<4xbf16>) {
-        ^bb0(%a: i64, %b: bf16):
-          %s = arith.sitofp %a : i64 to bf16
-          %r = math.sqrt %s : bf16
-          linalg.yield %r : bf16
-      } -> tensor<4xbf16>
-      return %y : tensor<4xbf16>
-    }"""
+    body = "%s = arith.sitofp %a : i64 to bf16\n%r = math.sqrt %s : bf16"
+    text = elementwise(body, "4xi64", result="4xbf16")
     x = np.array([1, 2, 3, 2**40])
     y = morello.from_mlir(text).compile(threads=1)(x)
     np.testing.assert_array_equal(y, np.sqrt(x).astype(y.dtype))
@@ -385,25 +361,12 @@ def test_integers_that_are_returned_twice_are_two_arrays() -> None:
 
 def test_quotients_by_way_of_f64_round_as_f64_does() -> None:
     """They are torch-mlir's for exact ones, but they mean this in text."""
-    body = """
-func.func @f(%x: tensor<4xi64>) -> tensor<4xi64> {
-  %e = tensor.empty() : tensor<4xi64>
-  %three = arith.constant 3.0 : f64
-  %q = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>,
-                                        affine_map<(a) -> (a)>],
-                       iterator_types = ["parallel"]}
-      ins(%x : tensor<4xi64>) outs(%e : tensor<4xi64>) {
-    ^bb0(%n: i64, %o: i64):
-      %f = arith.sitofp %n : i64 to f64
+    body = """%three = arith.constant 3.0 : f64
+      %f = arith.sitofp %a : i64 to f64
       %d = arith.divf %f, %three : f64
-      %r = math.floor %d : f64
-      %v = arith.fptosi %r : f64 to i64
-      linalg.yield %v : i64
-  } -> tensor<4xi64>
-  return %q : tensor<4xi64>
-}
-"""
-    compiled = read(body).compile()
+      %v = math.floor %d : f64
+      %r = arith.fptosi %v : f64 to i64"""
+    compiled = read(elementwise(body, "4xi64")).compile()
     x = np.array([2**60 + 1, -(2**60) - 1, 7, -7])
     wanted = np.floor(x.astype(np.float64) / 3).astype(np.int64)
     assert wanted[0] != x[0] // 3

@@ -146,8 +146,7 @@ def test_what_is_no_program_is_refused(
 
 
 def test_parts_are_tuned() -> None:
-    model = morello.from_mlir(WEIGHTED)
-    compiled = model.compile(threads=1, tune=0.05)
+    compiled = morello.from_mlir(WEIGHTED).compile(threads=1, tune=0.05)
     assert any(row.chosen for row in compiled.solutions[0].measured)
     x = np.array([[1, 0, 0], [0, 1, 2]], np.float32)
     np.testing.assert_array_equal(compiled(x), [[1, 2, 3, 4], [23, 26, 29, 32]])

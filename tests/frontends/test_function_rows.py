@@ -165,8 +165,7 @@ def test_ops_of_aten() -> None:
     tensors = [torch.from_numpy(array) for array in (NUMBERS, *PAIRS)]
     make_fx = importlib.import_module("torch.fx.experimental.proxy_tensor").make_fx
     graph = lowering.lowered(make_fx(function)(*tensors), tensors)
-    model = trusted_model(lowering.linalg_bytecode(graph))
-    check(names, evaluated(model))
+    check(names, evaluated(trusted_model(lowering.linalg_bytecode(graph))))
 
 
 def _of_numpy(functions: list[Any], names: Named) -> Callable[..., Any]:

@@ -31,5 +31,4 @@ def test_a_depthwise_convolution_has_the_order_of_the_lower_price(
     assert bool(turned) is not stays
     x = rng.integers(-3, 4, (1, channels, size, size)).astype(np.float32)
     np.testing.assert_array_equal(kernel(x), model.evaluate(x))
-    parts = model.partitioned("rule")[0]
-    assert len(parts.steps) == len(kernel.specs)
+    assert len(model.partitioned("rule")[0].steps) == len(kernel.specs)

@@ -153,8 +153,7 @@ def test_sums_of_integers_are_exact_beyond_f32() -> None:
     %r = stablehlo.add %f, %b : tensor<1xf32>"""
     many = np.full((1, 200001), 127, np.int8)
     model = read(body, "f32", many, np.float32([0.5]), shape=(1,))
-    compiled = model.compile()
-    assert compiled(many, np.float32([0.5])) == 127.5
+    assert model.compile()(many, np.float32([0.5])) == 127.5
 
 
 def test_a_sign_that_is_not_declared_is_read_right() -> None:
@@ -168,8 +167,7 @@ def test_a_sign_that_is_not_declared_is_read_right() -> None:
   } -> tensor<4xf32>
   return %r : tensor<4xf32>
 }"""
-    model = morello.from_mlir(text)
-    compiled = model.compile()
+    compiled = morello.from_mlir(text).compile()
     x, o = np.int8([-1, -128, 127, 0]), np.zeros(4, np.float32)
     np.testing.assert_array_equal(compiled(x, o), np.float32([255, 128, 127, 0]))
 

@@ -121,8 +121,7 @@ def scan(body: str, inclusive: bool) -> str:
 )
 def test_cumulative_functions_are_loops(body: str, function: Any) -> None:
     model = morello.from_mlir(scan(body, inclusive=True))
-    result = model.compile()(X)
-    np.testing.assert_allclose(result, function(X, axis=1), rtol=1e-6)
+    np.testing.assert_allclose(model.compile()(X), function(X, axis=1), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +167,7 @@ def test_scatters_of_torch_are_loops(adds: bool, wanted: list[list[float]]) -> N
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
     updates = np.array([[4, 1], [3, 4], [7, 8], [6, 6]], np.float32)
     places = np.array([[0], [-1], [9], [-1]])
-    model = morello.from_mlir(text)
-    result = model.compile()(x, places, updates.reshape(4, 1, 2))
+    result = morello.from_mlir(text).compile()(x, places, updates.reshape(4, 1, 2))
     np.testing.assert_array_equal(result, wanted)
 
 

@@ -9,24 +9,11 @@ import pytest
 
 import morello
 from morello.spec import Dtype
+from tests.frontends.maps import elementwise
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 COUNT = 96
-
-BODY = """
-#map = affine_map<(i) -> (i)>
-func.func @f(%x: tensor<96xf32>) -> tensor<96xf32> {{
-  %empty = tensor.empty() : tensor<96xf32>
-  %y = linalg.generic {{indexing_maps = [#map, #map], iterator_types = ["parallel"]}}
-      ins(%x : tensor<96xf32>) outs(%empty : tensor<96xf32>) {{
-  ^body(%a: f32, %out: f32):
-    {}
-    linalg.yield %r : f32
-  }} -> tensor<96xf32>
-  return %y : tensor<96xf32>
-}}
-"""
 
 
 def numbers() -> Floats:
@@ -70,7 +57,7 @@ def _there_and_back(name: str) -> str:
     ids=["bf16", "f16", "floor", "ceil", "roundeven", "trunc", "round"],
 )
 def test_a_body_rounds(line: str, function: Callable[[Floats], Floats]) -> None:
-    model = morello.from_mlir(BODY.format(line))
+    model = morello.from_mlir(elementwise(line, "96xf32"))
     values = numbers()
     with np.errstate(all="ignore"):
         wanted = function(values).astype(np.float32)
@@ -137,7 +124,8 @@ def test_numbers_of_a_program_are_rounded() -> None:
         "%w = arith.extf %n : bf16 to f32\n    %r = arith.mulf %a, %w : f32"
     )
     x = np.linspace(1, 2, COUNT, dtype=np.float32)
-    assert np.array_equal(morello.from_mlir(BODY.format(line)).evaluate(x), x)
+    model = morello.from_mlir(elementwise(line, "96xf32"))
+    assert np.array_equal(model.evaluate(x), x)
 
 
 @pytest.mark.parametrize(

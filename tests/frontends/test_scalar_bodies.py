@@ -1,20 +1,23 @@
 """Bodies of linalg on NaN, infinities and truth values, by themselves."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import morello
+from tests.frontends.maps import elementwise
 
 INF, NAN = np.inf, np.nan
 X = np.array([NAN, INF, -INF, 0, 1, -2], np.float32)
 
-TRUTH = "%z = arith.constant 0.0 : f32\n%t = arith.cmpf ogt, %v, %z : f32\n"
+TRUTH = "%z = arith.constant 0.0 : f32\n%t = arith.cmpf ogt, %a, %z : f32\n"
 AS_NUMBER = "\n%r = arith.uitofp %t : i1 to f32"
 
 BODIES = {
-    "%t = math.isfinite %v : f32" + AS_NUMBER: [0, 0, 0, 1, 1, 1],
-    "%t = math.isinf %v : f32" + AS_NUMBER: [0, 1, 1, 0, 0, 0],
-    "%t = math.isnan %v : f32" + AS_NUMBER: [1, 0, 0, 0, 0, 0],
+    "%t = math.isfinite %a : f32" + AS_NUMBER: [0, 0, 0, 1, 1, 1],
+    "%t = math.isinf %a : f32" + AS_NUMBER: [0, 1, 1, 0, 0, 0],
+    "%t = math.isnan %a : f32" + AS_NUMBER: [1, 0, 0, 0, 0, 0],
     TRUTH + "%r = arith.uitofp %t : i1 to f32": [0, 1, 0, 0, 1, 0],
     TRUTH + "%r = arith.sitofp %t : i1 to f32": [0, -1, 0, 0, -1, 0],
     TRUTH + "%i = arith.extsi %t : i1 to i32\n%r = arith.sitofp %i : i32 to f32": [
@@ -26,21 +29,8 @@ BODIES = {
 }
 
 
-def computed(body: str) -> np.ndarray:
-    model = morello.from_mlir(
-        f"""func.func @f(%x: tensor<6xf32>) -> tensor<6xf32> {{
-  %e = tensor.empty() : tensor<6xf32>
-  %y = linalg.generic {{indexing_maps = [affine_map<(a) -> (a)>,
-      affine_map<(a) -> (a)>], iterator_types = ["parallel"]}}
-      ins(%x : tensor<6xf32>) outs(%e : tensor<6xf32>) {{
-    ^bb0(%v: f32, %o: f32):
-      {body}
-      linalg.yield %r : f32
-  }} -> tensor<6xf32>
-  return %y : tensor<6xf32>
-}}"""
-    )
-    return model.evaluate(X)  # type: ignore[no-any-return]
+def computed(body: str) -> Any:
+    return morello.from_mlir(elementwise(body, "6xf32")).evaluate(X)
 
 
 @pytest.mark.parametrize("body", BODIES)
@@ -58,11 +48,10 @@ PREDICATES = {
 @pytest.mark.parametrize("is_known", [False, True])
 def test_comparisons_with_nan(is_known: bool) -> None:
     """Ordered ones are false, unordered ones true, known beforehand or not."""
-    one = "%one" if is_known else "%v"
+    one = "%one" if is_known else "%a"
     for predicate, wanted in PREDICATES.items():
         body = (
             "%n = arith.constant 0x7FC00000 : f32\n%one = arith.constant 1.0 : f32\n"
             f"%t = arith.cmpf {predicate}, {one}, %n : f32{AS_NUMBER}"
         )
-        result = computed(body)
-        assert result.tolist() == [float(wanted)] * 6, predicate
+        assert computed(body).tolist() == [float(wanted)] * 6, predicate

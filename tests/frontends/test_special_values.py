@@ -160,8 +160,7 @@ def test_of_jax(which: str) -> None:
         return tuple(f(*arrays) for f in functions.values())
 
     program_of_jax = jax.jit(program)
-    text = program_of_jax.lower(*inputs).as_text()
-    model = morello.from_mlir(text, fallback=True)
+    model = morello.from_mlir(program_of_jax.lower(*inputs).as_text(), fallback=True)
     results = model.compile(threads=1, time_limit=0.2)(*inputs)
     wanted = program_of_jax(*inputs)
     assert not [*wrong(functions, inputs, results, wanted, denormal=False)]

@@ -200,8 +200,7 @@ def test_a_loop_in_a_branch_is_refused() -> None:
 def test_sorts_of_any_size_are_stable(size: int) -> None:
     """The long one takes n·log(n) steps: n² would be 400 million."""
     keys = np.random.default_rng(0).integers(0, 1 + size // 3, size).astype(np.float32)
-    program = jax.jit(lambda x: (jnp.sort(x), jnp.argsort(x)))
-    text = program.lower(keys).as_text()
+    text = jax.jit(lambda x: (jnp.sort(x), jnp.argsort(x))).lower(keys).as_text()
     compiled = morello.from_mlir(text).compile(threads=1, time_limit=0.2)
     start = time.thread_time()
     values, places = compiled(keys)

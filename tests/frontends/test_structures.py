@@ -433,8 +433,7 @@ def test_a_diagonal_is_read_where_it_lies(
           return %r : {kind}
         }}"""
     )
-    result = model.compile()(SQUARE)
-    np.testing.assert_array_equal(result, wanted)
+    np.testing.assert_array_equal(model.compile()(SQUARE), wanted)
 
 
 def test_functions_without_a_module_around_them_are_one() -> None:

@@ -110,8 +110,7 @@ def shuffled(rng: random.Random, graph: Graph) -> tuple[Graph, dict[int, int]]:
     inputs = rng.sample(range(len(graph.inputs)), len(graph.inputs))
     order = _topological(rng, graph)
     values = {old: new for new, old in enumerate((*inputs, *order))}
-    rebuilt = _rebuilt(graph, dict(enumerate(dims)), values, order)
-    return rebuilt, values
+    return _rebuilt(graph, dict(enumerate(dims)), values, order), values
 
 
 def _topological(rng: random.Random, graph: Graph) -> list[int]:

@@ -138,8 +138,7 @@ def test_where_there_is_no_border(text: str) -> None:
 
 
 def test_a_row_under_no_tap_is_none_of_a_strip() -> None:
-    graph = parse_graph("y[u]=sum(x[pad(u+i,4,4)]*w[i])")
-    edge = border(graph, 0)
+    edge = border(parse_graph("y[u]=sum(x[pad(u+i,4,4)]*w[i])"), 0)
     assert edge is not None
     assert strips(edge, 12, 3) is None
 
@@ -154,8 +153,7 @@ def test_holes_of_a_border() -> None:
     assert all(hole.times == 1 for hole in rewrite.holes)
     assert rewrite.cost == 3 * AVX2.coefficients.loop
     inner = rewrite.holes[1].spec
-    again = Border(names[1]).apply(inner, AVX2).holes[1].spec
-    graph = again.kind.as_graph
+    graph = Border(names[1]).apply(inner, AVX2).holes[1].spec.kind.as_graph
     assert graph is not None
     assert not graph.padded_dims
 
@@ -228,8 +226,7 @@ def test_programs_of_taps_are_within_the_bound(sizes: str, rows: str) -> None:
     below = {branch.impl.branches[0].impl.action for branch in branches}
     assert below == {Taps("d1")}
     cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
-    impl = Impl(spec, Taps("d0"), cost, branches)
-    (program,) = build_programs([impl], [text])
+    (program,) = build_programs([Impl(spec, Taps("d0"), cost, branches)], [text])
     check_bound(program)
 
 

@@ -141,8 +141,7 @@ def test_numbers_in_any_places_have_a_canonical_form() -> None:
         for a, b, c in itertools.product(places, repeat=3):
             call = inner.format(a, b)
             for expression in (outer.format(call, c), outer.format(c, call)):
-                graph = parse_graph(f"y[m]={expression}+x[m]")
-                form = canonical(graph).graph
+                form = canonical(parse_graph(f"y[m]={expression}+x[m]")).graph
                 assert canonical(form).graph == form
 
 

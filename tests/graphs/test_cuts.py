@@ -15,8 +15,8 @@ from morello.spec.graphs.passes import one_pass
 from morello.spec.graphs.rescale import settled
 from morello.spec.graphs.text import parse_named
 from morello.spec.text.graphs import value_name
-from tests.graphs.random_graphs import input_shapes, random_graph
-from tests.graphs.tiles import Values, outputs_of
+from tests.graphs.random_graphs import random_graph
+from tests.graphs.tiles import Values, drawn_inputs, outputs_of
 
 pytestmark = pytest.mark.quick
 
@@ -131,12 +131,6 @@ def test_graphs_of_many_nodes_are_not_cut() -> None:
 # --- What each cut computes -----------------------------------------------------------
 
 
-def _values(graph: Graph, sizes: tuple[int, ...], seed: int) -> Values:
-    rng = np.random.default_rng(seed)
-    shapes = input_shapes(graph, sizes)
-    return {v: rng.standard_normal(s, np.float32) for v, s in shapes.items()}
-
-
 def _run(part: Part, sizes: tuple[int, ...], values: Values) -> Values:
     """The outputs of a part of a graph, by the values of the graph."""
     extents = tuple(sizes[dim] for dim in part.dims)
@@ -146,7 +140,7 @@ def _run(part: Part, sizes: tuple[int, ...], values: Values) -> Values:
 
 
 def _check(graph: Graph, halves: Halves, sizes: tuple[int, ...], seed: int) -> None:
-    values = _values(graph, sizes, seed)
+    values = drawn_inputs(graph, sizes, seed)
     whole = outputs_of(graph, sizes, values)
     known = values | _run(halves.producers, sizes, values)
     assert {*halves.temporaries} <= {*known}
@@ -243,7 +237,7 @@ def test_online_computes_what_the_graph_means(text: str) -> None:
     parts = settled(graph, maximum)
     assert parts is not None
     sizes = tuple(SIZES[name] for name in names.dims)
-    values = _values(graph, sizes, 3)
+    values = drawn_inputs(graph, sizes, 3)
     whole = outputs_of(graph, sizes, values)
     known = values | {-1: values[maximum]}
     for part in (parts.settle, parts.rescale, parts.rest):

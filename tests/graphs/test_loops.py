@@ -11,7 +11,7 @@ from morello.spec.graphs.graph import Graph, Output
 from morello.spec.graphs.loops import LOWEST, accumulating, can_rescale, loops, weight
 from morello.spec.graphs.text import parse_named
 from tests.graphs.random_graphs import input_shapes, random_graph
-from tests.graphs.tiles import Values, outputs_of, tiled
+from tests.graphs.tiles import drawn_inputs, outputs_of, tiled
 
 pytestmark = pytest.mark.quick
 
@@ -67,15 +67,9 @@ def test_the_one_rule(text: str, dims: str) -> None:
     )
 
 
-def _values(graph: Graph, sizes: tuple[int, ...], seed: int) -> Values:
-    rng = np.random.default_rng(seed)
-    shapes = input_shapes(graph, sizes)
-    return {v: rng.standard_normal(s, np.float32) for v, s in shapes.items()}
-
-
 def _check_tiles(graph: Graph, sizes: tuple[int, ...], seed: int) -> int:
     """How many dimensions were tiled, each in steps of 1 and more."""
-    values = _values(graph, sizes, seed)
+    values = drawn_inputs(graph, sizes, seed)
     with np.errstate(all="ignore"):
         whole = outputs_of(graph, sizes, values)
         dims = [d for d in range(graph.rank) if loops(graph, d)]
@@ -137,8 +131,7 @@ def test_a_maximum_of_nothing_yet_scales_by_zero_or_one() -> None:
     graph = parse_graph(STATE)
     lowest = np.full((3,), -np.inf, np.float32)
     x = np.array([[1, 2], [-np.inf, 3], [-np.inf, -np.inf]], np.float32)
-    held = np.array([0, 0, 5], np.float32)
-    m, total = evaluate(graph, (3, 2), [x, lowest, held])
+    m, total = evaluate(graph, (3, 2), [x, lowest, np.array([0, 0, 5], np.float32)])
     np.testing.assert_array_equal(m, [2, 3, -np.inf])
     np.testing.assert_allclose(total[:2], [1 + np.exp(-1), 1], rtol=1e-6)
     assert np.isnan(total[2])  # exp(-inf - -inf), as the graph says
@@ -189,8 +182,7 @@ def test_a_weight_is_how_a_term_scales(expression: str) -> None:
     # A maximum of one column is that column: m is what the test says.
     text = f"m[r]=max(u[r,c]);z[r,n]=x[r,n]+w[r,n];t[r,n]={expression}"
     graph, names = parse_named(text)
-    value = names.values["t"]
-    factor = weight(graph, graph.node(value).expression, names.values["m"])
+    factor = weight(graph, graph.node(names.values["t"]).expression, names.values["m"])
     assert factor is not None
     rng = np.random.default_rng(1)
     sizes = tuple({"r": 2, "c": 1, "n": 3}[name] for name in names.dims)

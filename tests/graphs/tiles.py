@@ -7,9 +7,17 @@ import numpy as np
 from morello.spec.graphs.evaluate import evaluate
 from morello.spec.graphs.graph import Graph
 from morello.spec.index_map import IndexMap
+from tests.graphs.random_graphs import input_shapes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Values = dict[int, Array]
+
+
+def drawn_inputs(graph: Graph, sizes: tuple[int, ...], seed: int) -> Values:
+    """Random inputs of a graph."""
+    rng = np.random.default_rng(seed)
+    shapes = input_shapes(graph, sizes)
+    return {v: rng.standard_normal(s, np.float32) for v, s in shapes.items()}
 
 
 def outputs_of(graph: Graph, sizes: tuple[int, ...], values: Values) -> Values:

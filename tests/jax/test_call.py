@@ -130,8 +130,7 @@ def test_vmap_calls_it_for_each() -> None:
 
 
 def test_a_gradient_is_given_by_custom_vjp() -> None:
-    kernel = unsearched("matmul:8x8x8:f32")
-    run = morello.jax.call(kernel)
+    run = morello.jax.call(unsearched("matmul:8x8x8:f32"))
     product = jax.custom_vjp(run)
     product.defvjp(
         lambda x, y: (run(x, y), (x, y)),
@@ -240,13 +239,11 @@ def test_an_exported_program_finds_the_kernel_by_its_name() -> None:
     program = jax.export.export(jax.jit(run), disabled_checks=checks)(shape, shape)
     data = program.serialize()
     x = np.arange(64, dtype=np.float32).reshape(8, 8) % 9 - 4
-    result = jax.export.deserialize(data).call(x, x.T)
-    assert np.array_equal(result, x @ x.T)
+    assert np.array_equal(jax.export.deserialize(data).call(x, x.T), x @ x.T)
 
 
 def test_a_program_is_traced_for_any_size_of_a_range() -> None:
-    kernel = morello.compile("matmul:1..6x16x1..3:f32", threads=1)
-    run = morello.jax.call(kernel)
+    run = morello.jax.call(morello.compile("matmul:1..6x16x1..3:f32", threads=1))
     assert jax.jit(run)(jnp.ones((2, 16)), jnp.ones((16, 3))).shape == (2, 3)
     for rows in range(1, 7):
         for columns in range(1, 4):
@@ -256,8 +253,7 @@ def test_a_program_is_traced_for_any_size_of_a_range() -> None:
 
 
 def test_an_output_of_any_size_is_added_to() -> None:
-    kernel = morello.compile("matmul_accum:1..4x5x9:s32", threads=1)
-    run = morello.jax.call(kernel)
+    run = morello.jax.call(morello.compile("matmul_accum:1..4x5x9:s32", threads=1))
     w = np.arange(45, dtype=np.int32).reshape(5, 9)
     for rows in range(1, 5):
         x = np.arange(rows * 5, dtype=np.int32).reshape(rows, 5)
@@ -329,8 +325,7 @@ def test_a_symbol_without_a_range_is_refused() -> None:
 
 
 def test_without_jax_it_says_what_to_install() -> None:
-    code = "import sys; sys.modules['jax'] = None\nimport morello.jax"
-    run = python("-c", code)
+    run = python("-c", "import sys; sys.modules['jax'] = None\nimport morello.jax")
     assert "ImportError: morello.jax needs the package jax: pip install" in run.stderr
 
 

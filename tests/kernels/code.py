@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from morello.cost.counts import Access
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.errors import SpecError
 from morello.kernels import KERNELS
 from morello.machine import AVX2
@@ -192,8 +192,7 @@ def new() -> list[tuple[str, str]]:
 
 def table() -> str:
     """The text of `FILE`."""
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         rows = [row(*one) for one in (*listed(), *new())]
     return "\n".join(rows) + "\n"
 
@@ -201,8 +200,7 @@ def table() -> str:
 def show(name: str, text: str) -> None:
     """Print the code, and what the kernel says."""
     spec = parse_spec(text, AVX2.limits)
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         print(build([Case(name, spec)]), *said(name, spec), sep="\n")
 
 

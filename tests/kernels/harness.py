@@ -211,8 +211,7 @@ def move(
     if name == "store":
         forms = (forms[1], forms[0])
     shape = case.spec.shape(j)
-    kernel = KERNELS[case.kernel]
-    wide = kernel.isa.vector_bytes > AVX2.isa.vector_bytes
+    wide = KERNELS[case.kernel].isa.vector_bytes > AVX2.isa.vector_bytes
     emit_kernel(
         KERNELS[f"{name}_512" if wide and f"{name}_512" in KERNELS else name],
         Spec(Move(len(shape)), shape, forms, case.spec.limits),
@@ -223,8 +222,7 @@ def move(
 
 def compiled(cases: Sequence[Case], opt: int = 3) -> Engine:
     with ir.Context(), ir.Location.unknown():
-        module = build(cases)
-        text = lower_to_llvm_text(module)
+        text = lower_to_llvm_text(build(cases))
     isa = isa_of(cases)
     return compile_llvm(text, cpu=isa.cpu, features=features_text(isa), opt=opt)
 

@@ -196,8 +196,7 @@ def test_a_single_row_multiplies_straight_from_memory() -> None:
 def test_quads_take_three_instructions_for_32_products(m: int, n: int) -> None:
     forms = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
     lines = assembly("int_dot4", spec(Matmul(True), (1, m, 256, n), *forms))
-    body = loop(lines)
-    counts = opcodes(body)
+    counts = opcodes(loop(lines))
     products = 2 * m * n // 8
     assert counts["vpmaddubsw"] == counts["vpmaddwd"] == counts["vpaddd"] == products
     assert counts["vpbroadcastd"] == 2 * m
@@ -277,8 +276,7 @@ def test_bytes_by_float_keep_their_sums_in_registers(
 def test_the_loop_over_pairs_keeps_its_sums_in_registers(
     name: str, kind: Matmul, forms: tuple[str, ...], n: int, product: str, load: str
 ) -> None:
-    lines = assembly(name, spec(kind, (1, 6, 256, n), *forms))
-    body = loop(lines)
+    body = loop(assembly(name, spec(kind, (1, 6, 256, n), *forms)))
     counts = opcodes(body)
     assert counts[product] == counts["vpaddd"] + counts["vpaddw"] == 12 * UNROLL_INT
     assert counts[load] == 6 * UNROLL_INT

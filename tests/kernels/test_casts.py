@@ -65,8 +65,7 @@ def test_a_narrow_float_is_rounded_to_the_nearest_and_to_even(dtype: str) -> Non
     limits = ml_dtypes.finfo(narrow_type)
     infinity = np.array([np.inf], narrow_type).view(np.uint16)[0]
     values = all_patterns("f32", dtype)
-    goal = cast((len(values),), "f32@L1[0]", f"{dtype}@L1[0]")
-    rounded = goal.evaluate(values)
+    rounded = cast((len(values),), "f32@L1[0]", f"{dtype}@L1[0]").evaluate(values)
     finite = np.isfinite(values)
     assert np.all(np.isnan(rounded.astype(np.float32)) == np.isnan(values))
     bits = rounded.view(np.uint16)

@@ -249,6 +249,16 @@ def edges(edge: tuple[int, ...] = EDGE, m: int = 6) -> list[Sizes]:
     return sizes + [(rows, k, n) for k in TWIN for rows, n in ((3, 11), (4, 32))]
 
 
+def layouts() -> Iterator[Exact]:
+    """Products of one dtype whose factors are in any layout."""
+    sizes = [(6, 7, 16), (4, 7, 24), (3, 7, 9), (5, 7, 7), (1, 7, 1)]
+    lhs = (COLUMNS, "[0,1,2,1p6]", "[0,1,2,1p4]")
+    rhs = (ROWS, "[0,2,1,2p16]", "[0,2,1,2p24]")
+    for dtype, a, b in itertools.product(SAME, lhs, rhs):
+        forms = f"{dtype}@L1{a} {dtype}@L1{b} {dtype}@VRF[0,1,2]v8"
+        yield exact("gemm_registers", forms, sizes, some_from=1)
+
+
 PAIR_LHS = ("[0,1,2,1p6,2p2]", "[0,1,2,1p4,2p2]", "[0,1,2]")
 
 
@@ -318,6 +328,7 @@ TABLES = (
     halves,
     gemm,
     panels,
+    layouts,
     narrow_factors,
     bytes_in_groups,
 )

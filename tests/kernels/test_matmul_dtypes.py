@@ -21,6 +21,8 @@ from tests.kernels.harness import (
 MATMUL = Matmul(accum=True)
 SATURATING = Matmul(accum=True, saturating=True)
 PRODUCTS = (
+    ("f32", "f32", "f32"),
+    ("s32", "s32", "s32"),
     ("bf16", "bf16", "f32"),
     ("f32", "bf16", "f32"),
     ("u8", "s8", "s32"),
@@ -40,7 +42,8 @@ def product(
 
 @pytest.mark.parametrize("kind", [MATMUL, SATURATING])
 def test_one_element_of_any_dtypes_in_any_layout(kind: Matmul) -> None:
-    layouts = ("[0,1,2]", "[0,2,1]", "[0,1,2,1p6,2p2]", "[0,2,1,2p16,1p2]")
+    layouts = ("[0,1,2]", "[0,2,1]", "[0,1,2,1p6]", "[0,1,2,1p6,2p2]")
+    layouts += ("[0,2,1,2p16,1p2]", "[0,1,2,2oe16]", "[2,1,0]")
     products = PRODUCTS if kind is MATMUL else (("u8", "s8", "s16"),)
     check_random(
         Case(
@@ -48,7 +51,7 @@ def test_one_element_of_any_dtypes_in_any_layout(kind: Matmul) -> None:
             spec(
                 kind,
                 (1, 1, k, 1),
-                *(f"{d}@L1{x}" for d, x in zip(dtypes, (a, b, "[0,1,2]"), strict=True)),
+                *(f"{d}@L1{x}" for d, x in zip(dtypes, (a, b, a), strict=True)),
             ),
         )
         for dtypes in products
@@ -172,9 +175,6 @@ def test_extreme_bytes_of_any_signs_wrap_as_sums_do(
         return len(cases)
 
     assert check_in_child(everything) == len(cases)
-
-
-"""Sizes, free registers, and what they lack."""
 
 
 QUADS = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"

@@ -85,8 +85,7 @@ def test_a_row_in_place_is_fused() -> None:
 
 def test_the_best_of_each_way_is_found() -> None:
     text = "compose:8x16x16:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t)"
-    spec = parse_spec(text, AVX2.limits)
-    sampler = Sampler(spec, AVX2, random.Random(0))
+    sampler = Sampler(parse_spec(text, AVX2.limits), AVX2, random.Random(0))
     apart, fused = both_ways(sampler)
     assert (is_fused(apart), is_fused(fused)) == (False, True)
     assert min(apart.cost, fused.cost) == sampler.best.cost
@@ -123,8 +122,7 @@ def test_a_tree_goes_left_up_to_its_threshold_at_every_depth() -> None:
     # x <= 1 ? (x <= 0 ? 1 : 2) : (x <= 2 ? (x <= 1.5 ? 3 : 4) : 5)
     feature = np.array([0, 0, -1, -1, 0, 0, -1, -1, -1])
     threshold = np.array([1.0, 0, 0, 0, 2, 1.5, 0, 0, 0])
-    value = np.array([0.0, 0, 1, 2, 0, 0, 3, 4, 5])
-    tree = Trees(feature, threshold, value)
+    tree = Trees(feature, threshold, np.array([0.0, 0, 1, 2, 0, 0, 3, 4, 5]))
     rows = np.array([[-1.0], [0], [0.5], [1], [1.25], [1.5], [1.75], [2], [3]])
     assert tree.depth == 3
     assert tree.predict(rows).tolist() == [1, 1, 2, 2, 3, 3, 4, 4, 5]

@@ -137,8 +137,7 @@ def test_a_model_with_networks_is_the_mean_of_both_halves(
     path = tmp_path / "model.npz.xz"
     share = np.array([[1.0]])
     networks = Networks(("share",), (Network((share,), (np.zeros(1),)),))
-    model = LearnedModel("avx2", "both", ("nodes",), stump(0.5, 0.5), networks)
-    model.save(path)
+    LearnedModel("avx2", "both", ("nodes",), stump(0.5, 0.5), networks).save(path)
     impls, costs = priced.impls, np.array([impl.cost for impl in priced.impls])
     predicted = LearnedModel.load(path).predict(impls, AVX2)
     half = networks.predict(nodes_of(priced))

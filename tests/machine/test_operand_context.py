@@ -161,8 +161,7 @@ def test_an_image_whose_copy_l2_has_no_room_for_is_not_near() -> None:
     golden = GOLDEN_COVE.limits
     for size, near in ((56, True), (70, False)):
         text = f"conv:1x64x{size}x{size}x16x3x3:f32:pad=1:stride=2"
-        target = GOLDEN_COVE.at(parse_spec(text, golden))
-        assert target.operand_context.near == near
+        assert GOLDEN_COVE.at(parse_spec(text, golden)).operand_context.near == near
 
 
 def test_parts_of_a_context_that_tiles_depend_on() -> None:

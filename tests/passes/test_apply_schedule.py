@@ -1,18 +1,16 @@
 """`morello-apply-schedule`: its option, and failures of upstream's interpreter."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from morello.dialect import load
 from morello.errors import TargetError
 from morello.mlir import ir
 from morello.passes import apply_schedule
 from morello.passes.apply_schedule import ApplySchedule
 from morello.passes.base import PassFailure
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("known_dialects")]
 
 TEXT = """
 module attributes {transform.with_named_sequence} {
@@ -22,13 +20,6 @@ module attributes {transform.with_named_sequence} {
   }
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def context() -> Iterator[ir.Context]:
-    with ir.Context() as loaded:
-        load(loaded)
-        yield loaded
 
 
 def test_the_option_names_the_target_of_the_module() -> None:

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.build import build_kernel_op
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
@@ -90,8 +90,7 @@ def program() -> ir.Module:
 
 
 def compiled(passes: str) -> Engine:
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context() as context:
         context.allow_unregistered_dialects = True
         module = program()
         assert module.operation.verify()

@@ -22,8 +22,7 @@ def lowered(name: str, spec: Spec) -> str:
             module = ir.Module.create()
             kinds = [whole_type(t, spec.shape(i)) for i, t in enumerate(spec.tensors)]
             with ir.InsertionPoint(module.body):
-                function = dialect("func").FuncOp("f", (kinds, []))
-                entry = function.add_entry_block()
+                entry = dialect("func").FuncOp("f", (kinds, [])).add_entry_block()
             with ir.InsertionPoint(entry):
                 build_kernel_op(name, spec, list(entry.arguments))
                 dialect("func").ReturnOp([])

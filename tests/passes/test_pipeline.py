@@ -95,8 +95,7 @@ class Break(Pass):
 
 
 def break_function(module: ir.Operation) -> None:
-    function = module.regions[0].blocks[0].operations[0]
-    body = function.regions[0].blocks[0].operations
+    body = module.regions[0].blocks[0].operations[0].regions[0].blocks[0].operations
     body[len(body) - 1].erase()
 
 

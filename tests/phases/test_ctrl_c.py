@@ -46,8 +46,7 @@ def _store(tmp_path: Path) -> object:
 
 
 def _count(tmp_path: Path) -> object:
-    spec = parse_spec("matmul:64x48x80:f32", AVX2.limits)
-    return count_programs(spec, AVX2)
+    return count_programs(parse_spec("matmul:64x48x80:f32", AVX2.limits), AVX2)
 
 
 def _generate(tmp_path: Path) -> object:

@@ -8,9 +8,8 @@ import numpy as np
 
 import morello
 from morello.compiler.kernel import Kernel
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.machine import AVX2
-from morello.mlir import ir
 from morello.spec import Array, Spec, parse_spec
 from tests.quality.programs import Program, scheduled_module
 from tests.quality.walks import random_program
@@ -28,8 +27,7 @@ def unsearched(of: str | Spec, seed: int = 0) -> Kernel:
     """A kernel of a random program: for tests of everything but its speed."""
     spec = parse_spec(of, AVX2.limits) if isinstance(of, str) else of
     impl = random_program(spec, random.Random(seed))
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         schedule = str(scheduled_module([impl]))
     return morello.compile(spec, schedule=schedule, target=AVX2)
 

@@ -18,6 +18,7 @@ from morello.spec import Spec
 from morello.spec.checking import is_exact, reference
 from morello.spec.kind import Array
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
+from tests.kernels.harness import bits
 from tests.quality.programs import Program
 
 Check = Callable[[Program, np.random.Generator], None]
@@ -25,11 +26,6 @@ Check = Callable[[Program, np.random.Generator], None]
 RUNS: tuple[tuple[Side, int], ...] = (("end", 0xFF), ("start", 0x7F))
 """Where the forbidden page is, and the byte that fills what must not be read: NaN and
 -1, then a large number and 0x7F7F7F7F."""
-
-
-def bits(array: Array) -> Array:
-    """The bytes of an array."""
-    return np.ascontiguousarray(array).view(np.uint8)
 
 
 def poisoned(shape: tuple[int, ...], dtype: np.dtype[Any], byte: int) -> Array:

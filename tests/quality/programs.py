@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from morello.compiler.stages import PLANNED, SCHEDULED
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import argument_type
 from morello.dialect.target import TARGET_ATTRIBUTE
@@ -94,8 +94,7 @@ def build_programs(
     impls: Sequence[Impl], labels: Sequence[str], target: Target = AVX2, opt: int = 3
 ) -> list[Program]:
     """Machine code of every program, from one module; ``opt`` is LLVM's level."""
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = scheduled_module(impls, target)
         lower(module)
         sizes = [workspace_bytes(function) for function in functions(module)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.compiler.tuning.verify import judge
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.search.impl import Impl
@@ -69,8 +69,7 @@ def small_spec(rng: random.Random) -> Spec:
 
 def _check(impl: Impl, rng: np.random.Generator, label: str) -> None:
     inputs = impl.spec.random(rng)
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module, checked = scheduled_module([impl]), ""
         for stage in STAGES:
             Pipeline.parse(f"builtin.module({stage})").run(module.operation)

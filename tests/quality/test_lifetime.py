@@ -1,7 +1,6 @@
 """B7, B10: kernels made and dropped, used and made by threads, used after a fork."""
 
 import gc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ import morello
 from morello.compiler.kernel import Kernel
 from morello.mlir import ir
 from morello.spec.kind import Array
+from tests.child import resident
 from tests.guarded import check_in_child
 from tests.quality.compiled import unsearched
 from tests.threads import in_threads
@@ -27,11 +27,6 @@ SHARED = (
     "fill:9x17:s32:value=lowest",
 )
 """Of random programs; some have a workspace, some registers on the stack."""
-
-
-def resident() -> int:
-    """Bytes of memory that the process holds."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
 def expected(kernel: Kernel, arrays: list[Array]) -> Array:

@@ -116,8 +116,7 @@ def test_matmul_of_negative_zeros_is_positive_zero_and_accum_keeps_them() -> Non
         adding = unsearched("matmul_accum:3x1x5:f32", seed)
         a, b = np.full((3, 1), -0.0, np.float32), np.ones((1, 5), np.float32)
         assert not np.signbit(plain(a, b)).any()
-        out = np.full((3, 5), -0.0, np.float32)
-        assert np.signbit(adding(a, b, out=out)).all()
+        assert np.signbit(adding(a, b, out=np.full((3, 5), -0.0, np.float32))).all()
 
 
 def test_denormals_are_numbers() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from morello.compiler.stages import PLANNED, SCHEDULED
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
@@ -46,8 +46,7 @@ def test_the_stages_are_those_of_the_compiler() -> None:
 )
 def test_a_wrong_pass_is_seen(pattern: str, wrong: str) -> None:
     spec = parse_spec("matmul:5x3x8:f32", AVX2.limits)
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = next(m for m in _lowered(spec) if re.search(pattern, str(m)))
         inputs = spec.random(np.random.default_rng(0))
         check_module(module, spec, inputs)

@@ -92,7 +92,6 @@ def test_denormals_count_as_zero_where_products_flush() -> None:
     text = "matmul:7x64x32:bf16,bf16,f32:l2=0"
     by_target = {}
     for option in ("", ":flushing=true"):
-        kernel = morello.compile(text + option, target=CHEAP)
-        by_target[option] = kernel(lhs, rhs)
+        by_target[option] = morello.compile(text + option, target=CHEAP)(lhs, rhs)
     assert np.all(by_target[""] == np.float32(2.0**-122))
     assert np.all(by_target[":flushing=true"] == 0)

@@ -75,8 +75,7 @@ def test_operands_with_two_dimensions_of_one_size(text: str) -> None:
                     check_canaries(array)
 
     check_in_child(run)
-    first = kernel.parameters[0]
-    shape = first.at(5).shape
+    shape = kernel.parameters[0].at(5).shape
     wrong = np.zeros((*shape[:-2], 1, 5), np.float32)
     with pytest.raises(ArgumentError, match=r"has shape|takes"):
         kernel(
@@ -244,8 +243,7 @@ def test_a_linked_kernel_knows_the_bytes_of_two_dimensions_of_the_size(
 
 @NEEDS_CC
 def test_a_linked_kernel_takes_the_size_of_the_call(tmp_path: Path) -> None:
-    kernel = compiled(SPECS[1])
-    library = kernel.library("mm")
+    library = compiled(SPECS[1]).library("mm")
     for limit in ("LEAST 3", "GREATEST 27", "STEP 4", "SIZE 7"):
         macro = f"mm_{limit}" if limit.startswith("SIZE") else f"mm_M_{limit}"
         assert f"#define {macro}\n" in library.header
@@ -291,8 +289,7 @@ def test_two_sizes_of_a_call_behind_guard_pages(text: str) -> None:
     kernel = compiled(text)
     rng = np.random.default_rng(1)
     for call in kernel.spec.calls:
-        spec = kernel.spec.at(*call)
-        _, m, k, n = spec.sizes
+        _, m, k, n = kernel.spec.at(*call).sizes
         lhs, rhs = numbers(rng, m, k), numbers(rng, k, n)
         guarded = [guarded_array(array) for array in (lhs, rhs)]
         out = guarded_array(np.zeros((m, n), np.float32))

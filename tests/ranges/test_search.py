@@ -230,5 +230,4 @@ def test_all_rows_are_searched_where_one_between_costs_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(area, "DOUBTFUL", 0.5)
-    spec = parsed("relu:1..80x7:f32")
-    assert len(cover(spec, AVX2).sizes.best) == 80
+    assert len(cover(parsed("relu:1..80x7:f32"), AVX2).sizes.best) == 80

@@ -8,10 +8,9 @@ import pytest
 import morello
 from morello import Kernel
 from morello.compiler.stages import spec_module
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.errors import ScheduleError
 from morello.machine import AVX2
-from morello.mlir import ir
 from morello.search.queries.best_program import parallel_goal
 from morello.spec import parse_spec
 
@@ -48,8 +47,7 @@ def test_the_search_shares_out_rows_of_any_number_and_columns(
 def schedule(text: str, threads: int, action: str) -> str:
     """A schedule of a product, with one decision on the whole of it."""
     spec = parse_spec(text, AVX2.limits)
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = str(spec_module(*parallel_goal(spec, AVX2, threads)))
     return (
         module[: module.rindex("}")].replace("{", "{transform.with_named_sequence, ", 1)
@@ -88,8 +86,7 @@ def test_a_grid_of_settled_dimensions() -> None:
       {{rows = "b", row_size = 2 : i64, columns = "n", column_size = 16 : i64}}
       : (!transform.any_op) -> ({roles})
     """
-    kernel = morello.compile(text, schedule=schedule(text, 4, action))
-    check_every_size(kernel)
+    check_every_size(morello.compile(text, schedule=schedule(text, 4, action)))
     of_rows = action.replace('"b"', '"m"')
     with pytest.raises(ScheduleError, match="takes settled sizes"):
         morello.compile(text, schedule=schedule(text, 4, of_rows))

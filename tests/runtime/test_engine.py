@@ -18,7 +18,7 @@ from morello.runtime.engine import (
     load,
 )
 from morello.runtime.object_file import undefined_symbols
-from tests.child import python
+from tests.child import python, resident
 from tests.guarded import check_in_child
 from tests.runtime.build import raw
 from tests.threads import in_threads
@@ -256,10 +256,6 @@ def test_an_engine_is_freed_with_the_cycle_that_holds_it() -> None:
 
 
 def test_compiling_and_dropping_does_not_grow_memory() -> None:
-    def resident() -> int:
-        with open("/proc/self/statm") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * 4096
-
     for i in range(150):
         # A constant of its own each: a shared context would keep them all.
         text = DOUBLE.replace("%x, %x", f"%x, splat (float {i}.0)")

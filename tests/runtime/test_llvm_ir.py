@@ -5,6 +5,7 @@ import pytest
 from morello.errors import CompileError
 from morello.mlir import ir
 from morello.runtime import llvm_ir
+from tests.child import resident
 from tests.guarded import check_in_child
 
 SOURCE = """
@@ -56,10 +57,6 @@ def test_a_module_that_cannot_be_translated_is_an_error(
 
 
 def test_texts_are_freed() -> None:
-    def resident() -> int:
-        with open("/proc/self/statm") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * 4096
-
     def growth() -> int:
         long = SOURCE.replace("@f", "@" + "f" * 100_000)
         for i in range(150):

@@ -168,8 +168,7 @@ def test_an_interrupt_at_any_table_leaves_a_whole_database(
     assert not stopped.complete
     best = Solver(AVX2.at(spec)).solve(spec).impl
     assert stopped.impl.cost >= best.cost
-    again = Solver(AVX2.at(spec), open_database(path)).solve(spec)
-    assert again.impl == best
+    assert Solver(AVX2.at(spec), open_database(path)).solve(spec).impl == best
 
 
 @pytest.mark.sampled(5)

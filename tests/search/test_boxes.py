@@ -151,8 +151,7 @@ def _points(table: Packed, rng: random.Random) -> list[tuple[int, ...]]:
 
 
 def test_a_spec_is_one_point(solver: Solver, tables: tuple[Table, ...]) -> None:
-    goal = parse_spec(GOAL, AVX2.limits)
-    limits = solver.run_of(goal).limits
+    limits = solver.run_of(parse_spec(GOAL, AVX2.limits)).limits
     rng = random.Random(1)
     for table in tables:
         seen = {}
@@ -231,8 +230,7 @@ def test_actions_come_back_and_those_that_there_are_not_are_refused(
     for table in tables:
         packed = Packed.of(table)
         used = set(packed.decisions.labels.tolist())
-        stored_table = stored(packed)
-        assert stored_table.actions == {n: table.actions[n] for n in used}
+        assert stored(packed).actions == {n: table.actions[n] for n in used}
         if used:
             folds = {n: Fold("dot") for n in used}
             with pytest.raises(CodecError, match="there is no action 'fold'"):

@@ -70,8 +70,7 @@ def test_a_target_asks_for_what_its_kernels_read() -> None:
     text = "matmul:64x64x64:u8,s8,s16:saturating=true"
     wide = Layout.parse("[0,2,1,2p64,1p2]")
     for target, asked in ((AVX2, False), (GOLDEN_COVE, True)):
-        key = parse_spec(text, target.limits).key
-        forms = asked_forms(key, 1, target)
+        forms = asked_forms(parse_spec(text, target.limits).key, 1, target)
         assert (Form(Dtype.S8, wide) in forms) is asked
 
 
@@ -229,8 +228,7 @@ def test_forms_go_one_way() -> None:
 
 def test_a_level_matters_where_a_form_may_be_taken_there() -> None:
     text = "matmul_accum:4x4x4:bf16,bf16,f32:lhs=[0,1,2]@L2:rhs=[0,1,2]@L1"
-    key = parse_spec(text, AVX2.limits).key
-    assert relayout_levels(key, AVX2) == {L1, L2}
+    assert relayout_levels(parse_spec(text, AVX2.limits).key, AVX2) == {L1, L2}
     same = parse_spec("move:4x4:bf16,f32:src=[0,1]@L2:dst=[0,1]@L2", AVX2.limits).key
     assert relayout_levels(same, AVX2) == frozenset()
 

@@ -99,8 +99,7 @@ def test_classes_are_those_of_the_enumeration(kind: Kind) -> None:
     [("matmul:2x5x1:f32:l1=64:l2=64", PEELS), ("conv:1x1x2x1x1x2x1:f32", AVX2)],
 )
 def test_reductions_that_are_peeled_and_graphs(text: str, target: Target) -> None:
-    spec = parse_spec(text, target.limits)
-    assert _compare(spec, target, 6000) > 1
+    assert _compare(parse_spec(text, target.limits), target, 6000) > 1
 
 
 def test_finding_ends_in_time_with_what_is_right(

@@ -11,7 +11,7 @@ import pytest
 from morello.actions import Move as MoveAction
 from morello.compiler.stages import program_schedule, spec_module
 from morello.cost.counts import OpCounts
-from morello.dialect import load
+from morello.dialect import in_context
 from morello.dialect.attributes import limits_attr, limits_of, tensor_attr, tensor_of
 from morello.errors import ScheduleError, SearchError, SpecError
 from morello.explain.memory import counted_memories
@@ -164,8 +164,7 @@ def test_forms_and_limits_have_its_name(target: Target) -> None:
 
 
 def test_attributes_have_its_name(target: Target) -> None:
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         form = TensorSpec.parse("f32@TMM[0,1,2]v16")
         assert tensor_of(tensor_attr(form)) == form
         assert limits_of(limits_attr(target.limits)) == target.limits
@@ -240,11 +239,9 @@ def test_tables_in_a_database_count_it(target: Target, tmp_path: Path) -> None:
 
 def test_its_programs_are_schedules_and_memrefs(target: Target) -> None:
     spec = parse_spec(GOAL, target.limits)
-    impl = Solver(target).solve(spec).impl
-    schedule = program_schedule(spec, target, impl)
+    schedule = program_schedule(spec, target, Solver(target).solve(spec).impl)
     assert 'level = "TMM"' in schedule
-    with ir.Context() as context, ir.Location.unknown():
-        load(context)
+    with in_context():
         module = ir.Module.parse(schedule)
         Pipeline.parse("builtin.module(morello-apply-schedule)").run(module.operation)
         code = str(module)

@@ -45,8 +45,7 @@ def test_the_optimum_with_threads(threads: int, fork: int) -> None:
     for text in GOALS + SHARED:
         spec = dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
         compare(spec, solver, brute, agreement)
-        program = solver.solve(spec).impl.walk()
-        actions = [impl.action for impl in program]
+        actions = [impl.action for impl in solver.solve(spec).impl.walk()]
         chosen += any(isinstance(action, TileParallel) for action in actions)
         shared += any(isinstance(action, SplitParallel) for action in actions)
     assert agreement.mismatches == []

@@ -181,8 +181,7 @@ def best(run: Run, identity: TableId, spec: Spec) -> str:
 
 def test_a_convolution_has_few_points_that_are_needed() -> None:
     goal = parse_spec(CONVOLUTION, AVX2.limits)
-    solver = Solver(AVX2)
-    statistics = solver.solve(goal).statistics
+    statistics = Solver(AVX2).solve(goal).statistics
     assert 0 < 2 * statistics.specs < statistics.beyond
 
 

@@ -46,8 +46,7 @@ def _gelu(x: Floats) -> Floats:
 
 
 def between(least: float, most: float) -> Floats:
-    numbers = np.random.default_rng(1).uniform(least, most, 200_000)
-    return numbers.astype(np.float32)
+    return np.random.default_rng(1).uniform(least, most, 200_000).astype(np.float32)
 
 
 def _off(name: str, *arguments: Floats) -> Floats:

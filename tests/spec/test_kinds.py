@@ -169,8 +169,7 @@ def test_move_keeps_bits(dtype: Dtype) -> None:
 
 
 def test_moves_are_tried_with_every_pattern() -> None:
-    goal = spec(Move(1), (4096,), (F32, F32))
-    (src,) = goal.random(np.random.default_rng(9))
+    (src,) = spec(Move(1), (4096,), (F32, F32)).random(np.random.default_rng(9))
     assert np.isnan(src).any()
     assert len(set(np.unpackbits(src.view(np.uint8)).tolist())) == 2
 

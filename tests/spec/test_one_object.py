@@ -69,8 +69,7 @@ def onnx_model(way: Way) -> Any:
 @pytest.mark.parametrize("way", WAYS, ids=NAMES)
 def test_name_graph_and_function_are_one(way: Way) -> None:
     same(parse_spec(f"compose:{way.graph}", LIMITS), way.name)
-    function = functools.partial(way.function, np)
-    (part,) = morello.trace(function, *way.shapes).parts
+    (part,) = morello.trace(functools.partial(way.function, np), *way.shapes).parts
     same(part.spec(LIMITS), flat(way.name))
 
 
@@ -216,8 +215,7 @@ func.func @f(%a: tensor<8x16x{narrow}>, %b: tensor<16x32x{narrow}>)
 """)
     (part,) = model.parts
     same(part.spec(LIMITS), name)
-    graph = name.replace("8x16x32", "8x32x16")
-    _, sizes, dtypes = graph.split(":")
+    _, sizes, dtypes = name.replace("8x16x32", "8x32x16").split(":")
     text = f"compose:{sizes}:{dtypes}:graph=y[m,n]=sum(a[m,k]*w[k,n])"
     same(parse_spec(text, LIMITS), name)
 

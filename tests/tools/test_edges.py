@@ -11,6 +11,7 @@ from morello.spec.kinds import labels
 from morello.tools import morello_opt
 from morello.tools.morello import main
 from tests.child import python
+from tests.tool import Tool
 
 pytestmark = pytest.mark.quick
 
@@ -60,12 +61,10 @@ def test_pipelines_are_not_nested_without_end(
     assert max(map(len, said.splitlines())) < 500
 
 
-def test_run_says_how_many_threads(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_says_how_many_threads(tool: Tool) -> None:
     words = ["run", "fill:3:f32", "--target", "avx2", "--db", "none"]
-    assert main([*words, "--threads", "1"]) == 0
-    assert "\nthreads  1 allowed, 1 used\n" in capsys.readouterr().out
-    assert main([*words, "--threads", "2"]) == 0
-    assert "\nthreads  2 allowed, 1 used\n" in capsys.readouterr().out
+    assert "\nthreads  1 allowed, 1 used\n" in tool.out(*words, "--threads", "1")
+    assert "\nthreads  2 allowed, 1 used\n" in tool.out(*words, "--threads", "2")
 
 
 def test_encodings_are_not_listed() -> None:
@@ -78,11 +77,10 @@ def test_encodings_are_not_listed() -> None:
 
 @pytest.mark.parametrize("database", ["none", "new.sqlite"])
 def test_explain_names_no_tables_that_there_are_not(
-    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    database: str, tmp_path: Path, tool: Tool
 ) -> None:
     path = database if database == "none" else str(tmp_path / database)
-    assert main(["explain", "fill:3:f32", "--target", "avx2", "--db", path]) == 0
-    said = capsys.readouterr().out
+    said = tool.out("explain", "fill:3:f32", "--target", "avx2", "--db", path)
     assert "0 tables" not in said
     assert "found among" in said
 
@@ -146,8 +144,7 @@ assert main(["run", "gone.mlir", "--db", "none"]) == 2
 """
     folder = tmp_path / "gone"
     folder.mkdir()
-    done = python("-c", code, str(folder), check=True)
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in python("-c", code, str(folder), check=True).stderr
 
 
 def test_the_help_names_every_kind(capsys: pytest.CaptureFixture[str]) -> None:

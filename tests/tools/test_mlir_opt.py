@@ -16,6 +16,7 @@ from morello.mlir import BACKEND
 from morello.tools.morello_opt import main
 from morello.tools.opt.flags import flag_names
 from morello.tools.opt.refused import REFUSED
+from tests.tool import Tool
 
 FILES = {
     "empty.mlir": " \n",
@@ -139,6 +140,12 @@ CASES = (
 )
 
 
+@pytest.fixture
+def tool(capfd: pytest.CaptureFixture[str]) -> Tool:
+    """``morello-opt``, and what MLIR prints."""
+    return Tool(main, capfd)
+
+
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -176,9 +183,7 @@ def test_the_output_is_that_of_mlir_opt(
     assert code == theirs.returncode
 
 
-def test_every_flag_of_mlir_opt_is_taken_or_refused_with_a_reason(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_every_flag_of_mlir_opt_is_taken_or_refused_with_a_reason(tool: Tool) -> None:
     """But passes, and the options of LLVM that every tool has."""
     listed = mlir_opt("--help").stdout.partition("Passes:")
     general = listed[0] + listed[2].partition("\n  --")[2]
@@ -187,8 +192,9 @@ def test_every_flag_of_mlir_opt_is_taken_or_refused_with_a_reason(
     assert len(theirs) > 40
     assert theirs <= {*flag_names(), *REFUSED}
     for name in sorted(REFUSED):
-        assert main(["plain.mlir", f"-{name}=1"]) == 2
-        assert f"-{name} is a flag of mlir-opt" in capfd.readouterr().err
+        assert f"-{name} is a flag of mlir-opt" in tool.err(
+            "plain.mlir", f"-{name}=1", code=2
+        )
 
 
 def test_a_pipeline_is_found_among_comments_and_entries(
@@ -217,20 +223,17 @@ def test_a_pipeline_is_found_among_comments_and_entries(
     assert code == theirs.returncode == 0
 
 
-def test_help_lists_the_dialects(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_the_dialects(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["-h"])
-    listed = capsys.readouterr().out.partition("Available Dialects: ")[2].split(", ")
+    listed = capfd.readouterr().out.partition("Available Dialects: ")[2].split(", ")
     assert {"affine", "builtin", "func", "memref", "morello"} <= set(listed)
 
 
-def test_a_dialect_that_exists_is_not_defined_again(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_a_dialect_that_exists_is_not_defined_again(tool: Tool) -> None:
     Path("again.mlir").write_text(FILES["mine.irdl.mlir"].replace("mine", "arith"))
     for path, words in (("again.mlir", "which there is already"), ("none", "no file")):
-        assert main(["plain.mlir", f"--irdl-file={path}"]) == 1
-        assert words in capfd.readouterr().err
+        assert words in tool.err("plain.mlir", f"--irdl-file={path}")
 
 
 def test_the_tree_of_dumps_is_that_of_mlir_opt() -> None:
@@ -253,13 +256,10 @@ def test_the_tree_of_dumps_is_that_of_mlir_opt() -> None:
     assert trees[0] == trees[1]
 
 
-def test_the_log_of_passes_is_that_of_mlir_opt(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_the_log_of_passes_is_that_of_mlir_opt(tool: Tool) -> None:
     arguments = ["two.mlir", "-p", "builtin.module(func.func(cse,canonicalize),cse)"]
     theirs = mlir_opt(*arguments, "--log-actions-to=-").stdout
-    assert main([*arguments, "--log-actions-to=-"]) == 0
-    ours = capfd.readouterr().out
+    ours = tool.out(*arguments, "--log-actions-to=-")
     lines = [
         [
             line.partition("] ")[2]
@@ -274,9 +274,7 @@ def test_the_log_of_passes_is_that_of_mlir_opt(
     assert Path("log").read_text().count("completed") == 6
 
 
-def test_each_reads_the_bytecode_and_the_reproducers_of_the_other(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_each_reads_the_bytecode_and_the_reproducers_of_the_other(tool: Tool) -> None:
     words = ["plain.mlir", "--emit-bytecode", "-o"]
     assert main([*words, "ours.bc"]) == 0
     assert mlir_opt(*words, "theirs.bc").returncode == 0
@@ -288,17 +286,13 @@ def test_each_reads_the_bytecode_and_the_reproducers_of_the_other(
     wanted = mlir_opt("plain.mlir", "-cse").stdout
     for arguments in again:
         assert mlir_opt(*arguments).stdout == wanted
-        assert main(list(arguments)) == 0
-        assert capfd.readouterr().out == wanted
+        assert tool.out(*arguments) == wanted
 
 
-def test_flags_have_the_nesting_that_a_pass_needs(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_flags_have_the_nesting_that_a_pass_needs(tool: Tool) -> None:
     words = ["two.mlir", "-o", "/dev/null", "--dump-pass-pipeline"]
     passes = ["--affine-loop-tile=tile-size=4", "-morello-check-lowered", "--cse"]
-    assert main([*words, *passes]) == 1
-    err = " ".join(capfd.readouterr().err.split())
+    err = " ".join(tool.err(*words, *passes).split())
     assert (
         "Pass Manager with 3 passes: builtin.module( func.func( affine-loop-ti" in err
     )
@@ -306,41 +300,37 @@ def test_flags_have_the_nesting_that_a_pass_needs(
     assert "error: 'func.func' is not lowered to the llvm dialect" in err
 
 
-def test_our_passes_are_named_by_their_classes(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_our_passes_are_named_by_their_classes(tool: Tool) -> None:
     words = ["two.mlir", "-morello-entry-points", "--mlir-print-ir-before-all"]
-    assert main(words) == 0
-    err = capfd.readouterr().err
+    err = tool.err(*words, code=0)
     head = "// -----// IR Dump Before EntryPoints: morello-entry-points //----- //\n"
     assert err.startswith(f"{head}#map = affine_map<(d0) -> (d0 * 4)>\nmodule @named")
 
 
-def test_our_passes_run_on_any_module_and_on_nothing_else(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_our_passes_run_on_any_module_and_on_nothing_else(tool: Tool) -> None:
     assert main(["plain.mlir", "-p", "any(morello-entry-points,cse)"]) == 0
     words = ["plain.mlir", "--no-implicit-module"]
-    assert main([*words, "-p", "any(morello-entry-points)"]) == 1
     assert "'morello-entry-points' runs on 'builtin.module', not on 'func.func'" in (
-        capfd.readouterr().err
+        tool.err(*words, "-p", "any(morello-entry-points)")
     )
-    assert main([*words, "-p", "func.func(morello-entry-points)"]) == 2
-    assert "cannot be nested in 'func.func'" in capfd.readouterr().err
-    assert main([*words, "-p", "builtin.module(cse)"]) == 2
-    assert "a pipeline is anchored on func.func; write" in capfd.readouterr().err
+    assert "cannot be nested in 'func.func'" in tool.err(
+        *words, "-p", "func.func(morello-entry-points)", code=2
+    )
+    assert "a pipeline is anchored on func.func; write" in tool.err(
+        *words, "-p", "builtin.module(cse)", code=2
+    )
 
 
-def test_timing_and_statistics_go_with_dumps(capfd: pytest.CaptureFixture[str]) -> None:
+def test_timing_and_statistics_go_with_dumps(tool: Tool) -> None:
     words = ["two.mlir", "-cse", "-mlir-print-ir-after-all", "-mlir-timing"]
     display = "-mlir-pass-statistics-display=list"
-    assert main([*words, "-mlir-pass-statistics", display]) == 0
-    err = capfd.readouterr().err
+    err = tool.err(*words, "-mlir-pass-statistics", display, code=0)
     assert "IR Dump After CSEPass" in err
     assert "Execution time report" in err
     assert "Pass statistics report" in err
 
 
-def test_debug_flags_are_taken(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["plain.mlir", "-cse", "-debug-only=pattern-match,cse", "--debug"]) == 0
-    assert "arith.constant" in capfd.readouterr().out
+def test_debug_flags_are_taken(tool: Tool) -> None:
+    assert "arith.constant" in tool.out(
+        "plain.mlir", "-cse", "-debug-only=pattern-match,cse", "--debug"
+    )

@@ -18,6 +18,7 @@ from morello.machine.isa import AVX2_VNNI, AVX512_AMX, AVX512_VNNI_BF16, Isa
 from morello.spec import Compose, parse_spec
 from morello.tools.morello import main
 from morello.tools.subcommands.bench import Measurement, operand_bytes, peak_dtype
+from tests.tool import Tool
 
 ASKED = {
     "spec": str,
@@ -35,17 +36,14 @@ ASKED = {
 }
 
 
-def bench(capsys: pytest.CaptureFixture[str], *line: str, code: int = 0) -> Any:
-    assert main(["bench", *line, "--seconds", "0.05", "--json"]) == code
-    out = capsys.readouterr().out
-    assert out.count("\n") == 1
-    report = json.loads(out)
+def bench(tool: Tool, *line: str) -> Any:
+    report = tool.json("bench", *line, "--seconds", "0.05")
     assert list(report) == list(Measurement.__dataclass_fields__)
     return report
 
 
-def test_json(capsys: pytest.CaptureFixture[str]) -> None:
-    report = bench(capsys, "matmul:6x5x9:f32", "--threads", "1")
+def test_json(tool: Tool) -> None:
+    report = bench(tool, "matmul:6x5x9:f32", "--threads", "1")
     for name, kind in ASKED.items():
         assert type(report[name]) is kind, name
     assert report["spec"] == "matmul:6x5x9:f32"
@@ -63,8 +61,8 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert report["cost"] > 0
 
 
-def test_threads_are_cores_of_the_peak(capsys: pytest.CaptureFixture[str]) -> None:
-    report = bench(capsys, "max:4x8:s32", "--threads", "500")
+def test_threads_are_cores_of_the_peak(tool: Tool) -> None:
+    report = bench(tool, "max:4x8:s32", "--threads", "500")
     cores = len(os.sched_getaffinity(0))
     assert (report["threads"], report["threads_used"]) == (500, 1)
     assert report["peak_gflops"] == pytest.approx(report["peak_gflops_core"] * cores)
@@ -73,23 +71,19 @@ def test_threads_are_cores_of_the_peak(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("spec", "nbytes"), [("move:7x9:f32:dst=[1,0]", 504), ("fill:5x3:u8", 15)]
 )
-def test_without_flops(
-    spec: str, nbytes: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report = bench(capsys, spec)
+def test_without_flops(spec: str, nbytes: int, tool: Tool) -> None:
+    report = bench(tool, spec)
     for name in ("gflops", "median_gflops", "peak_gflops", "fraction_of_peak"):
         assert report[name] is None
     assert report["gbytes_per_s"] == pytest.approx(nbytes / report["best_s"] / 1e9)
     assert report["verified"]
 
 
-def test_given_schedule_was_not_searched(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_given_schedule_was_not_searched(tmp_path: Path, tool: Tool) -> None:
     path = str(tmp_path / "fill.mlir")
     assert main(["emit", "fill:5x3", "--stage", "schedule", "-o", path]) == 0
-    cost = bench(capsys, "fill:5x3")["cost"]
-    report = bench(capsys, "fill:5x3", "--schedule", path)
+    cost = bench(tool, "fill:5x3")["cost"]
+    report = bench(tool, "fill:5x3", "--schedule", path)
     assert (report["search_s"], report["cost"], report["verified"]) == (
         None,
         cost,
@@ -97,9 +91,8 @@ def test_given_schedule_was_not_searched(
     )
 
 
-def test_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "max:4x8:f32", "--seconds", "0.05"]) == 0
-    out = capsys.readouterr().out
+def test_table(tool: Tool) -> None:
+    out = tool.out("bench", "max:4x8:f32", "--seconds", "0.05")
     for row in (
         r"spec +max:4x8:f32 on avx2 \(\w+\)",
         r"threads +1 allowed, 1 used",
@@ -114,22 +107,18 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
         assert re.search(f"^{row}$", out, re.M), row
 
 
-def test_wrong_kernel_is_not_timed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_kernel_is_not_timed(monkeypatch: pytest.MonkeyPatch, tool: Tool) -> None:
     monkeypatch.setattr(Compose, "evaluate", lambda *_: np.float32(-9))
-    assert main(["bench", "max:4x8:f32", "--json"]) == 1
-    out, err = capsys.readouterr()
+    out, err = tool("bench", "max:4x8:f32", "--json", code=1)
     report = json.loads(out)
     assert (report["verified"], report["samples"]) == (False, 0)
     assert report["best_s"] is report["gflops"] is report["fraction_of_peak"] is None
     assert "the kernel of max:4x8:f32 is wrong and was not timed: 4 of 4" in err
-    assert main(["bench", "max:4x8:f32"]) == 1
-    assert capsys.readouterr().out == ""
+    assert tool.out("bench", "max:4x8:f32", code=1) == ""
 
 
 def test_kernel_that_changes_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tool: Tool
 ) -> None:
     calls = iter(range(1_000_000))
 
@@ -137,8 +126,9 @@ def test_kernel_that_changes_is_refused(
         out[:] = max(0, next(calls) - 3)
 
     monkeypatch.setattr(Kernel, "__call__", drift)
-    assert main(["bench", "fill:4", "--seconds", "0.05"]) == 1
-    assert "gives another output after many calls; please" in capsys.readouterr().err
+    assert "gives another output after many calls; please" in tool.err(
+        "bench", "fill:4", "--seconds", "0.05"
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,8 +191,7 @@ def test_interrupted_call_does_not_make_samples_short(interrupted: int) -> None:
 
 
 def test_least_samples_are_taken_without_time() -> None:
-    samples = sample(sum, ([1],), lambda: None, 1e-9)
-    assert len(samples.seconds) == LEAST_SAMPLES
+    assert len(sample(sum, ([1],), lambda: None, 1e-9).seconds) == LEAST_SAMPLES
 
 
 def test_pinning_ends_with_its_context() -> None:
@@ -214,27 +203,21 @@ def test_pinning_ends_with_its_context() -> None:
         assert os.sched_getaffinity(0) == before
 
 
-def test_the_target_is_printed_with_its_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_target_is_printed_with_its_numbers(tmp_path: Path, tool: Tool) -> None:
     file = tmp_path / "mine.target"
     file.write_text("avx2{fork=7}")
     words = ["max:4x8:f32", "--target", f"@{file}", "--threads", "1"]
     for command in (["bench", "--seconds", "0.01"], ["run"]):
-        assert main([*command, *words]) == 0
         assert re.search(
-            r"^spec +max:4x8:f32 on avx2\{fork=7\}", capsys.readouterr().out
+            r"^spec +max:4x8:f32 on avx2\{fork=7\}", tool.out(*command, *words)
         )
-    assert main(["bench", *words, "--seconds", "0.01", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["target"] == "avx2{fork=7}"
+    assert tool.json("bench", *words, "--seconds", "0.01")["target"] == "avx2{fork=7}"
 
 
-def test_it_says_whose_tables_were_read(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_it_says_whose_tables_were_read(tool: Tool, tmp_path: Path) -> None:
     line = "--threads", "1", "--db", str(tmp_path / "tables.sqlite")
     large, small = "matmul:8x8x8:f32", "matmul:4x8x8:f32"
-    assert bench(capsys, large, *line)["search"]["goals"] == {}
-    search = bench(capsys, small, *line)["search"]
+    assert bench(tool, large, *line)["search"]["goals"] == {}
+    search = bench(tool, small, *line)["search"]
     assert list(search["goals"]) == [large]
     assert 0 < search["table_parts"] <= search["tables_read"] == search["goals"][large]

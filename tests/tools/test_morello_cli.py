@@ -18,6 +18,7 @@ from morello.spec import Fill
 from morello.tools.commands import COMMANDS
 from morello.tools.morello import main
 from tests.child import python
+from tests.tool import Tool
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OURS, MORELLO = {"PYTHONPATH": str(ROOT)}, ("-m", "morello")
@@ -65,18 +66,16 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("line", USAGE)
-def test_wrong_usage(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(line.split()) == 2
-    out, err = capsys.readouterr()
+def test_wrong_usage(line: str, tool: Tool) -> None:
+    out, err = tool(*line.split(), code=2)
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("morello: error: ")
     assert USAGE[line] in err
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(line.split()) == 1
-    out, err = capsys.readouterr()
+def test_refused(line: str, tool: Tool) -> None:
+    out, err = tool(*line.split(), code=1)
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("morello: error: ")
     assert REFUSED[line] in err
@@ -94,9 +93,8 @@ def test_out_of_memory(
     assert capsys.readouterr() == ("", expected)
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr() == (f"morello {__version__}\n", "")
+def test_version(tool: Tool) -> None:
+    assert tool("--version") == (f"morello {__version__}\n", "")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

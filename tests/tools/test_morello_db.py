@@ -1,7 +1,6 @@
 """``morello db``: output, refusals, and the files that it leaves."""
 
 import errno
-import json
 import math
 import re
 import sqlite3
@@ -26,6 +25,7 @@ from morello.tools.table import size_text
 from tests.compiler.test_partial_schedule import SPEC
 from tests.compiler.test_pinning import TILED
 from tests.database.small import filled, row
+from tests.tool import Tool
 
 pytestmark = pytest.mark.quick
 
@@ -46,31 +46,28 @@ def _spoil(path: Path) -> None:
     connection.close()
 
 
-def _info(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    capsys.readouterr()
-    assert main(["db", "info", "--json", "--db", str(path)]) == 0
-    info: dict[str, object] = json.loads(capsys.readouterr().out)
+def _info(path: Path, tool: Tool) -> dict[str, object]:
+    info: dict[str, object] = tool.json("db", "info", "--db", str(path))
     return info
 
 
-def test_info(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    info = _info(path, capsys)
+def test_info(path: Path, tool: Tool) -> None:
+    info = _info(path, tool)
     assert info["tables"] == info["current"] == len(list(Database(path).rows()))
     assert info["damaged"] == 0
     assert info["programs"] == 1
-    assert main(["db", "info", "--db", str(path)]) == 0
-    text = capsys.readouterr().out
+    text = tool.out("db", "info", "--db", str(path))
     assert str(path) in text
     assert "with decisions only" in text
 
 
 def test_info_tells_tables_by_kind_and_goals_by_label(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, tool: Tool
 ) -> None:
     path = tmp_path / "new.sqlite"
     for goal in ("fill:3:f32", "fill:2x3:f32", "max:9x8:f32"):
         assert main(["explain", goal, "--db", str(path)]) == 0
-    info = _info(path, capsys)
+    info = _info(path, tool)
     assert info["goals"] == {"fill": 2, "max": 1}
     rows = {row["kind"]: row for row in info["kinds"]}  # type: ignore[attr-defined]
     names = [row.name for row, _ in Database(path).rows()]
@@ -78,20 +75,17 @@ def test_info_tells_tables_by_kind_and_goals_by_label(
     assert rows["compose"]["tables"] == sum(n.startswith("Compose(") for n in names)
     for field in ("tables", "specs", "boxes", "cost_boxes"):
         assert sum(row[field] for row in rows.values()) == info[field]
-    assert main(["db", "info", "--db", str(path)]) == 0
-    text = capsys.readouterr().out
+    text = tool.out("db", "info", "--db", str(path))
     assert "2 fill, 1 max" in text
     assert text.index("compose") < text.index("search")
 
 
-def test_info_says_what_searches_took(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_info_says_what_searches_took(tmp_path: Path, tool: Tool) -> None:
     path = tmp_path / "new.sqlite"
     words = ["explain", "max:9x8:f32", "--db", str(path)]
     for more in ([], ["--count"], []):
         assert main([*words, *more]) == 0
-    info = _info(path, capsys)
+    info = _info(path, tool)
     (row,) = info["searches"]  # type: ignore[misc]
     assert row["spec"] == "max:9x8:f32:vrf=16:l1=512:l2=8192"
     assert row["seconds"] > 0
@@ -103,8 +97,7 @@ def test_info_says_what_searches_took(
     spec = parse_spec("max:9x8:f32", AVX2.limits)
     log10 = count_programs(spec, AVX2.at(spec)) * math.log10(2)
     assert row["programs_log10"] == pytest.approx(log10)
-    assert main(["db", "info", "--db", str(path)]) == 0
-    assert f"10^{log10:,.1f} programs" in capsys.readouterr().out
+    assert f"10^{log10:,.1f} programs" in tool.out("db", "info", "--db", str(path))
 
 
 def test_a_search_that_was_stopped_is_added_up(tmp_path: Path) -> None:
@@ -128,73 +121,62 @@ def test_a_search_that_was_stopped_is_added_up(tmp_path: Path) -> None:
 
 
 def test_machine_code_is_named_and_deleted(
-    path: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    path: Path, tmp_path: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "code"
     monkeypatch.setenv("MORELLO_CODE", str(folder))
     for _ in range(2):
         morello.compile("matmul:2x3x4:f32", db=path)
-    info = _info(path, capsys)
+    info = _info(path, tool)
     assert (info["code"], info["code_files"]) == (str(folder), 1)
-    assert main(["db", "info", "--db", str(path)]) == 0
     size = size_text(info["code_bytes"])
-    assert f"{size} in {folder}" in capsys.readouterr().out
-    assert main(["db", "clear-code", "--db", str(path)]) == 0
-    assert capsys.readouterr().out == f"{folder}: emptied, {size}\n"
+    assert f"{size} in {folder}" in tool.out("db", "info", "--db", str(path))
+    out = tool.out("db", "clear-code", "--db", str(path))
+    assert out == f"{folder}: emptied, {size}\n"
     assert not [*folder.iterdir()]
 
 
-def test_info_of_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_of_no_file(tmp_path: Path, tool: Tool) -> None:
     path = tmp_path / "none.sqlite"
-    assert _info(path, capsys)["tables"] == 0
+    assert _info(path, tool)["tables"] == 0
     assert not path.exists()
 
 
-def test_verify(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["db", "verify", "--db", str(path)]) == 0
-    assert "0 faults" in capsys.readouterr().out
+def test_verify(path: Path, tool: Tool) -> None:
+    assert "0 faults" in tool.out("db", "verify", "--db", str(path))
     _spoil(path)
-    assert main(["db", "verify", "--db", str(path)]) == 1
-    assert "the checksum is wrong" in capsys.readouterr().out
+    assert "the checksum is wrong" in tool.out(
+        "db", "verify", "--db", str(path), code=1
+    )
     Database(path).put(row(5))
-    assert main(["db", "verify", "--db", str(path)]) == 1
-    assert "2 faults" in capsys.readouterr().out
+    assert "2 faults" in tool.out("db", "verify", "--db", str(path), code=1)
 
 
-def test_export_and_merge(
-    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_export_and_merge(path: Path, tmp_path: Path, tool: Tool) -> None:
     copy, third = tmp_path / "copy.sqlite", tmp_path / "third.sqlite"
     whole = {r.key: r for r, _ in Database(path).rows()}
     assert main(["db", "export", str(copy), "--db", str(path)]) == 0
     assert {r.key: r for r, _ in Database(copy).rows()} == whole
     Database(third).put(row(5))
     merge = ["db", "merge", str(third), str(path), "--db", str(copy)]
-    capsys.readouterr()
-    assert main(merge) == 0
     assert [f"{third}: 1 new tables", f"{path}: 0 new tables"] == (
-        capsys.readouterr().out.splitlines()
+        tool.out(*merge).splitlines()
     )
     assert len(list(Database(copy).rows())) == len(whole) + 1
     _spoil(path)
-    assert main(["db", "import", str(path), "--db", str(tmp_path / "new.sqlite")]) == 0
-    assert "1 damaged left out" in capsys.readouterr().out
+    assert "1 damaged left out" in tool.out(
+        "db", "import", str(path), "--db", str(tmp_path / "new.sqlite")
+    )
 
 
-def test_gc_keeps_what_this_version_reads(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gc_keeps_what_this_version_reads(path: Path, tool: Tool) -> None:
     rows = len(list(Database(path).rows()))
     _spoil(
         path
     )  # one of the goal's, whose keys are others with each edit of the source
     Database(path).put(row(5))
-    assert main(["db", "gc", "--db", str(path)]) == 0
-    assert "2 tables out" in capsys.readouterr().out
-    left = _info(path, capsys)
+    assert "2 tables out" in tool.out("db", "gc", "--db", str(path))
+    left = _info(path, tool)
     assert left["tables"] == left["current"] == rows - 1
 
 
@@ -213,20 +195,18 @@ def test_gc_keeps_what_this_version_reads(
         ("verify --db /nowhere/x", 1, "there is no file /nowhere/x"),
     ],
 )
-def test_refusals(
-    words: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["db", *words.split()]) == code
-    assert message in capsys.readouterr().err
+def test_refusals(words: str, code: int, message: str, tool: Tool) -> None:
+    assert message in tool.err("db", *words.split(), code=code)
 
 
 def test_export_follows_no_link_and_leaves_no_half(
-    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    path: Path, tmp_path: Path, tool: Tool
 ) -> None:
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "none")
-    assert main(["db", "export", str(link), "--db", str(path)]) == 1
-    assert "exists; give the name of a new file" in capsys.readouterr().err
+    assert "exists; give the name of a new file" in tool.err(
+        "db", "export", str(link), "--db", str(path)
+    )
     assert not (tmp_path / "none").exists()
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -238,71 +218,55 @@ def test_export_follows_no_link_and_leaves_no_half(
     assert [path.name for path in folder.iterdir()] == ["new"]
 
 
-def test_export_does_not_overwrite(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["db", "export", str(path), "--db", str(path)]) == 1
-    assert f"{path} exists" in capsys.readouterr().err
+def test_export_does_not_overwrite(path: Path, tool: Tool) -> None:
+    assert f"{path} exists" in tool.err("db", "export", str(path), "--db", str(path))
     new = path / "new.sqlite"
-    assert main(["db", "export", str(new), "--db", str(path)]) == 1
-    assert f"{new} cannot be written: there is no folder" in capsys.readouterr().err
+    assert f"{new} cannot be written: there is no folder" in tool.err(
+        "db", "export", str(new), "--db", str(path)
+    )
 
 
-def test_a_database_is_used_by_the_tools(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_database_is_used_by_the_tools(tmp_path: Path, tool: Tool) -> None:
     path = tmp_path / "new.sqlite"
     emit = ["emit", "fill:9x3:f32", "--stage", "schedule", "--db", str(path)]
-    assert main(emit) == 0
-    first = capsys.readouterr().out
-    stored = _info(path, capsys)["tables"]
+    first = tool.out(*emit)
+    stored = _info(path, tool)["tables"]
     assert stored != 0
-    assert main(emit) == 0
-    assert capsys.readouterr().out == first
-    assert _info(path, capsys)["tables"] == stored
+    assert tool.out(*emit) == first
+    assert _info(path, tool)["tables"] == stored
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_database_that_fails_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_database_that_fails_is_one_line(tmp_path: Path, tool: Tool) -> None:
     (tmp_path / "file").write_text("")
     path = tmp_path / "file" / "x.sqlite"
     emit = ["emit", "fill:9x3:f32", "--stage", "schedule", "--db", str(path)]
-    assert main(emit) == 0
-    errors = capsys.readouterr().err.splitlines()
+    errors = tool.err(*emit, code=0).splitlines()
     assert len(errors) == 1
     assert errors[0].startswith(f"morello: warning: the database {path} cannot be used")
 
 
-def test_pin_and_unpin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pin_and_unpin(tmp_path: Path, tool: Tool) -> None:
     path, file = tmp_path / "x.sqlite", tmp_path / "mine.mlir"
     database = ["--db", str(path)]
     emit = ["emit", SPEC, "--stage", "schedule", *database]
-    assert main(emit) == 0
-    free = capsys.readouterr().out
+    free = tool.out(*emit)
     file.write_text(TILED)
-    assert main(["db", "pin", SPEC, str(file), *database]) == 0
     text = "move:4x20:f32:vrf=16:l1=512:l2=8192"
-    said = f"{path}: pinned {text}, 1 holes left to the search\n"
-    assert capsys.readouterr().out == said
-    assert main(emit) == 0
-    assert 'dim = "d1", size = 5' in capsys.readouterr().out
+    out = tool.out("db", "pin", SPEC, str(file), *database)
+    assert out == f"{path}: pinned {text}, 1 holes left to the search\n"
+    assert 'dim = "d1", size = 5' in tool.out(*emit)
     row = {"spec": text, "target": "avx2", "holes": 1, "whole": True}
-    assert _info(path, capsys)["pins"] == [row]
-    assert main(["explain", SPEC, *database]) == 0
-    assert re.search(
-        r"move 4x20: tile\(d1, 5\)\n.*\n *-\d", capsys.readouterr().out, re.S
-    )
+    assert _info(path, tool)["pins"] == [row]
+    explained = tool.out("explain", SPEC, *database)
+    assert re.search(r"move 4x20: tile\(d1, 5\)\n.*\n *-\d", explained, re.S)
     assert main(["db", "unpin", SPEC, *database]) == 0
-    assert main(["db", "unpin", SPEC, *database]) == 1
-    assert "nothing is pinned for move:4x20" in capsys.readouterr().err
-    assert main(emit) == 0
-    assert capsys.readouterr().out == free
+    assert "nothing is pinned for move:4x20" in tool.err("db", "unpin", SPEC, *database)
+    assert tool.out(*emit) == free
 
 
 def test_a_schedule_that_does_not_apply_is_refused_at_its_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, tool: Tool
 ) -> None:
     file = tmp_path / "mine.mlir"
     file.write_text(TILED.replace("size = 5", "size = 50"))
@@ -310,43 +274,39 @@ def test_a_schedule_that_does_not_apply_is_refused_at_its_place(
         ["db", "pin", SPEC, str(file)],
         ["explain", SPEC, "--schedule", str(file)],
     ):
-        assert main([*words, "--db", str(tmp_path / "x.sqlite")]) == 1
-        message = capsys.readouterr().err
+        message = tool.err(*words, "--db", str(tmp_path / "x.sqlite"))
         assert re.match(rf"morello: error: {file}:\d+:\d+: .*size 50 is not", message)
 
 
 @pytest.mark.sampled(2)
-def test_gc_drops_the_largest_tables_beyond_a_limit(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gc_drops_the_largest_tables_beyond_a_limit(tmp_path: Path, tool: Tool) -> None:
     path = tmp_path / "x.sqlite"
     filled(path, "matmul:7x9x17:f32").close()
     before = info(path)
     assert path.stat().st_size > 200_000
-    assert main(["db", "gc", "--db", str(path), "--limit", "0"]) == 0
+    out = tool.out("db", "gc", "--db", str(path), "--limit", "0")
     after = info(path)
     assert (after.tables, after.programs) == (0, before.programs)
     assert after.table_bytes == 0 < before.table_bytes
     assert path.stat().st_size < 100_000
-    assert f"{before.tables} tables out" in capsys.readouterr().out
+    assert f"{before.tables} tables out" in out
     assert _beyond([(10**6, b"a"), (2 * 10**6, b"b"), (10, b"c")], 1_010_000) == [b"b"]
 
 
 @pytest.mark.parametrize("data", [b"a letter" * 99, None])
 def test_what_nothing_can_be_rescued_of_is_not_sent_to_export(
-    data: bytes | None, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: bytes | None, path: Path, tmp_path: Path, tool: Tool
 ) -> None:
     path.write_bytes(data or path.read_bytes()[:300])
     for words in (["info"], ["export", str(tmp_path / "new.sqlite")]):
-        assert main(["db", *words, "--db", str(path)]) == 1
-        error = capsys.readouterr().err
+        error = tool.err("db", *words, "--db", str(path))
         assert "nothing of it can be read: move it away" in error
         assert "export" not in error
     assert not [file for file in tmp_path.iterdir() if "new" in file.name]
 
 
 def test_export_rescues_what_cannot_be_solved_again(
-    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    path: Path, tmp_path: Path, tool: Tool
 ) -> None:
     key = MeasuredKey("matmul:4x8x16:f32", "avx2", 1, "a processor", "search-0")
     with opened(path, is_writable=True) as database:
@@ -359,8 +319,9 @@ def test_export_rescues_what_cannot_be_solved_again(
     data[place : place + 4096] = bytes([7]) * 4096
     path.write_bytes(data)
     copy = tmp_path / "copy.sqlite"
-    assert main(["db", "export", str(copy), "--db", str(path)]) == 0
-    assert "not all can be read" in capsys.readouterr().out
+    assert "not all can be read" in tool.out(
+        "db", "export", str(copy), "--db", str(path)
+    )
     with opened(copy) as database:
         assert len(database.programs()) == 1
         assert [row.key for row, _ in database.measured()] == [key]
@@ -389,10 +350,7 @@ def test_merge_keeps_what_was_measured_unless_it_is_damaged(tmp_path: Path) -> N
 
 
 def test_a_target_that_fails_is_not_called_a_damaged_source(
-    path: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Tool
 ) -> None:
     fails = iter((True, False))  # once, as a file that another process holds
 
@@ -403,22 +361,19 @@ def test_a_target_that_fails_is_not_called_a_damaged_source(
 
     monkeypatch.setattr(Database, "put_all", put_all)
     words = ["db", "merge", str(path), "--db", str(tmp_path / "x.sqlite")]
-    assert main(words) == 1
-    said = capsys.readouterr()
+    said = tool(*words, code=1)
     assert "the target is busy" in said.err
     assert "cannot be read" not in said.out
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(
-    path: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Tool
 ) -> None:
     def refused(*args: object, **named: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(connection_module.sqlite3, "connect", refused)
     monkeypatch.setattr(Path, "unlink", refused)
-    assert main(["db", "export", str(tmp_path / "x"), "--db", str(path)]) == 1
-    assert "Read-only file system" in capsys.readouterr().err
+    assert "Read-only file system" in tool.err(
+        "db", "export", str(tmp_path / "x"), "--db", str(path)
+    )

@@ -7,6 +7,7 @@ import pytest
 import morello
 from morello.tools.commands import STAGES
 from morello.tools.morello import main
+from tests.tool import Tool
 
 pytestmark = pytest.mark.quick
 
@@ -20,9 +21,8 @@ MARKS = {
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_stage(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["emit", "max:5x7:f32", "--stage", stage]) == 0
-    out, err = capsys.readouterr()
+def test_stage(stage: str, tool: Tool) -> None:
+    out, err = tool("emit", "max:5x7:f32", "--stage", stage)
     assert MARKS[stage] in out
     assert (out[-1], out[-2] == "\n", err) == ("\n", False, "")
 
@@ -37,16 +37,12 @@ def test_stage_is_that_of_the_kernel(
 
 
 @pytest.mark.parametrize("stage", ["schedule", "mlir", "llvm", "asm"])
-def test_given_schedule_makes_the_same(
-    stage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_given_schedule_makes_the_same(stage: str, tmp_path: Path, tool: Tool) -> None:
     path = tmp_path / "fill.mlir"
     assert main(["emit", "fill:5x9", "--stage", "schedule", "-o", str(path)]) == 0
-    assert main(["emit", "fill:5x9", "--stage", stage]) == 0
-    searched = capsys.readouterr().out
+    searched = tool.out("emit", "fill:5x9", "--stage", stage)
     flags = ["--stage", stage, "--schedule", str(path)]
-    assert main(["emit", "fill:5x9", *flags]) == 0
-    assert capsys.readouterr().out == searched
+    assert tool.out("emit", "fill:5x9", *flags) == searched
 
 
 def test_output_file_is_untouched_by_a_failure(tmp_path: Path) -> None:

@@ -12,15 +12,15 @@ from morello.search import Solver
 from morello.spec import parse_spec
 from morello.tools.morello import main
 from tests.compiler.test_pinning import TILED
+from tests.tool import Tool
 
 SPEC = "max:20x17:f32"
 
 Capture = pytest.CaptureFixture[str]
 
 
-def test_text(capsys: Capture) -> None:
-    assert main(["explain", SPEC, "--top", "3", "--moves"]) == 0
-    out, err = capsys.readouterr()
+def test_text(tool: Tool) -> None:
+    out, err = tool("explain", SPEC, "--top", "3", "--moves")
     spec = parse_spec(SPEC, AVX2.limits)
     impl = Solver(AVX2.at(spec)).solve(spec).impl
     lines = out.splitlines()
@@ -33,38 +33,33 @@ def test_text(capsys: Capture) -> None:
     assert err == ""
 
 
-def test_stale_prices_are_named(capsys: Capture) -> None:
+def test_stale_prices_are_named(tool: Tool) -> None:
     target = "avx2{stale=cost_model+reduce_rows+gemm_tile}"
-    assert main(["explain", SPEC, "--target", target]) == 0
     line = "prices: not calibrated with these as they are: cost_model, reduce_rows; "
-    assert line in capsys.readouterr().out
-    assert main(["explain", SPEC, "--target", target, "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    assert line in tool.out("explain", SPEC, "--target", target)
+    report = tool.json("explain", SPEC, "--target", target)
     assert report["stale"] == ["cost_model", "reduce_rows"]
-    assert main(["explain", SPEC, "--target", "avx2{stale=}"]) == 0
-    assert "prices:" not in capsys.readouterr().out
+    assert "prices:" not in tool.out("explain", SPEC, "--target", "avx2{stale=}")
 
 
-def test_the_program_is_timed(capsys: Capture) -> None:
-    assert main(["explain", SPEC, "--seconds", "0.001"]) == 0
-    assert re.search(r"^timed: .+s a call$", capsys.readouterr().out, re.M)
-    assert main(["explain", SPEC, "--seconds", "0.001", "--json"]) == 0
-    assert 0 < json.loads(capsys.readouterr().out)["timed"] < 1
+def test_the_program_is_timed(tool: Tool) -> None:
+    assert re.search(
+        r"^timed: .+s a call$", tool.out("explain", SPEC, "--seconds", "0.001"), re.M
+    )
+    assert 0 < tool.json("explain", SPEC, "--seconds", "0.001")["timed"] < 1
 
 
-def test_alternatives_at_more_nodes(capsys: Capture) -> None:
-    assert main(["explain", SPEC, "--depth", "1", "--at", "4"]) == 0
-    out = capsys.readouterr().out
+def test_alternatives_at_more_nodes(tool: Tool) -> None:
+    out = tool.out("explain", SPEC, "--depth", "1", "--at", "4")
     headings = [line for line in out.splitlines() if line.startswith("alternatives at")]
     assert [line.split(",")[0] for line in headings] == [
         f"alternatives at node {n}" for n in (0, 1, 4)
     ]
 
 
-def test_json(capsys: Capture) -> None:
+def test_json(tool: Tool) -> None:
     text = "max:1000x1000:f32"
-    assert main(["explain", text, "--json", "--ghz", "2", "--top", "4"]) == 0
-    out = capsys.readouterr().out
+    out = tool.out("explain", text, "--json", "--ghz", "2", "--top", "4")
     assert out.count("\n") == 1
     report = json.loads(out)
     assert report["spec"] == text
@@ -82,21 +77,18 @@ def test_json(capsys: Capture) -> None:
     assert costs == report["cost"]
 
 
-def test_html_file_and_json_together(tmp_path: Path, capsys: Capture) -> None:
+def test_html_file_and_json_together(tmp_path: Path, tool: Tool) -> None:
     path = tmp_path / "max.html"
-    assert main(["explain", SPEC, "--html", str(path), "--json"]) == 0
+    data = tool.json("explain", SPEC, "--html", str(path))
     assert path.read_text().startswith("<!doctype html>")
-    data = json.loads(capsys.readouterr().out)
     assert data["program"]["children"][0]["alternatives"] is not None
-    assert main(["explain", SPEC, "--html", str(path)]) == 0
-    assert capsys.readouterr().out == ""
+    assert tool.out("explain", SPEC, "--html", str(path)) == ""
 
 
-def test_the_same_every_time(capsys: Capture) -> None:
+def test_the_same_every_time(tool: Tool) -> None:
     texts = []
     for _ in range(2):
-        assert main(["explain", SPEC, "--html", "-"]) == 0
-        texts.append(capsys.readouterr().out)
+        texts.append(tool.out("explain", SPEC, "--html", "-"))
     assert texts[0] == texts[1]
 
 
@@ -115,11 +107,8 @@ def test_the_same_every_time(capsys: Capture) -> None:
         (["fill:7", "--html", "-", "--json"], 2, "both write to the standard output"),
     ],
 )
-def test_refusals(
-    arguments: list[str], code: int, message: str, capsys: Capture
-) -> None:
-    assert main(["explain", *arguments]) == code
-    out, err = capsys.readouterr()
+def test_refusals(arguments: list[str], code: int, message: str, tool: Tool) -> None:
+    out, err = tool("explain", *arguments, code=code)
     assert out == ""
     assert message in err
     assert err.startswith("morello: error: ")
@@ -133,21 +122,19 @@ def test_a_refusal_leaves_the_file(tmp_path: Path) -> None:
     assert path.read_text() == "before"
 
 
-def test_programs_are_counted_on_request(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["explain", "fill:4:f32", "--count"]) == 0
-    assert capsys.readouterr().out.endswith("\nprograms in the space: 20\n")
-    assert main(["explain", "max:16x16:f32", "--count", "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+def test_programs_are_counted_on_request(tmp_path: Path, tool: Tool) -> None:
+    assert tool.out("explain", "fill:4:f32", "--count").endswith(
+        "\nprograms in the space: 20\n"
+    )
+    data = tool.json("explain", "max:16x16:f32", "--count")
     assert data["programs_log10"] > 100
     page = str(tmp_path / "page.html")
-    assert main(["explain", "max:16x16:f32", "--count", "--html", page]) == 0
-    power = data["programs_log10"]
-    assert capsys.readouterr().out == f"programs in the space: 10^{power:.1f}\n"
-    assert main(["explain", "fill:4:f32", "--json"]) == 0
-    assert "programs_log10" not in json.loads(capsys.readouterr().out)
+    out = tool.out("explain", "max:16x16:f32", "--count", "--html", page)
+    assert out == f"programs in the space: 10^{data['programs_log10']:.1f}\n"
+    assert "programs_log10" not in tool.json("explain", "fill:4:f32")
 
 
-def test_a_schedule_is_explained(tmp_path: Path, capsys: Capture) -> None:
+def test_a_schedule_is_explained(tmp_path: Path, tool: Tool) -> None:
     file = tmp_path / "mine.mlir"
     file.write_text(TILED)
     arguments = [
@@ -160,8 +147,7 @@ def test_a_schedule_is_explained(tmp_path: Path, capsys: Capture) -> None:
         "--depth",
         "1",
     ]
-    assert main(arguments) == 0
-    text = capsys.readouterr().out
+    text = tool.out(*arguments)
     assert "move 4x20: tile(d1, 5)" in text
     assert "alternatives at node 1," in text
     assert "alternatives at node 0," not in text
@@ -170,12 +156,10 @@ def test_a_schedule_is_explained(tmp_path: Path, capsys: Capture) -> None:
     assert "tile(d1, 5)" in page.read_text()
 
 
-def test_threads_are_explained(capsys: Capture) -> None:
+def test_threads_are_explained(tool: Tool) -> None:
     text = "fill:1024x2048:f32"
-    assert main(["explain", text, "--threads", "2", "--db", "none", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert main(["explain", text, "--db", "none", "--json"]) == 0
-    assert report["cost"] < json.loads(capsys.readouterr().out)["cost"]
+    report = tool.json("explain", text, "--threads", "2", "--db", "none")
+    assert report["cost"] < tool.json("explain", text, "--db", "none")["cost"]
     assert report["program"]["action"].startswith("tile_parallel")
 
 
@@ -189,35 +173,33 @@ def test_threads_are_explained(capsys: Capture) -> None:
     ],
 )
 def test_a_schedule_is_explained_wherever_its_operands_lie(
-    text: str, target: str, tmp_path: Path, capsys: Capture
+    text: str, target: str, tmp_path: Path, tool: Tool
 ) -> None:
     arguments = [text, "--target", target, "--db", "none"]
-    assert main(["emit", *arguments, "--stage", "schedule"]) == 0
     file = tmp_path / "mine.mlir"
-    file.write_text(capsys.readouterr().out)
-    assert main(["explain", *arguments, "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert main(["explain", *arguments, "--json", "--schedule", str(file)]) == 0
-    assert json.loads(capsys.readouterr().out)["cost"] == report["cost"]
+    file.write_text(tool.out("emit", *arguments, "--stage", "schedule"))
+    report = tool.json("explain", *arguments)
+    again = tool.json("explain", *arguments, "--schedule", str(file))
+    assert again["cost"] == report["cost"]
 
 
-def test_an_open_layout_is_settled_first(capsys: Capture, tmp_path: Path) -> None:
+def test_an_open_layout_is_settled_first(tool: Tool, tmp_path: Path) -> None:
     spec = "matmul:1x32x64:f32:rhs=any"
-    assert main(["explain", spec, "--threads", "1"]) == 0
-    first = capsys.readouterr().out.splitlines()[0]
+    first = tool.out("explain", spec, "--threads", "1").splitlines()[0]
     kernel = morello.compile(spec, threads=1)
     assert first == f"{kernel.text} on avx2"
     file = tmp_path / "mine.mlir"
     file.write_text(kernel.schedule)
-    assert main(["explain", spec, "--schedule", str(file)]) == 2
     assert "leaves a layout open, but a given schedule is for one" in (
-        capsys.readouterr().err
+        tool.err("explain", spec, "--schedule", str(file), code=2)
     )
 
 
-def test_unfused(capsys: Capture) -> None:
+def test_unfused(tool: Tool) -> None:
     words = ["--threads", "1", "--unfused"]
-    assert main(["explain", "softmax:3x9:f32", *words]) == 0
-    assert "node by node, each result through memory: " in capsys.readouterr().out
-    assert main(["explain", "matmul:3x9x5:f32", *words]) == 2
-    assert "matmul:3x9x5:f32 is one node" in capsys.readouterr().err
+    assert "node by node, each result through memory: " in tool.out(
+        "explain", "softmax:3x9:f32", *words
+    )
+    assert "matmul:3x9x5:f32 is one node" in tool.err(
+        "explain", "matmul:3x9x5:f32", *words, code=2
+    )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from morello.tools.morello import main
+from tests.tool import Tool
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database", "in_a_folder")]
 
@@ -31,29 +32,24 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("layer.mlir").write_text(LAYER)
 
 
-def test_run_computes_given_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_computes_given_arrays(tool: Tool) -> None:
     x = np.arange(-6, 6, dtype=np.float32).reshape(3, 4)
     np.save("x.npy", x)
-    assert main(["run", *OPTIONS, "--input", "x=x.npy", "-o", "out.npy"]) == 0
+    out = tool.out("run", *OPTIONS, "--input", "x=x.npy", "-o", "out.npy")
     np.testing.assert_array_equal(np.load("out.npy"), np.abs(x @ WEIGHTS))
-    out = capsys.readouterr().out
     assert out.startswith("layer(x: 3x4 float32) -> out: 3x2 float32\n  0: out = ")
     assert "of the allowed difference from the definition" in out
 
 
-def test_bench_times_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", *OPTIONS, "--seconds", "0.01", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+def test_bench_times_it(tool: Tool) -> None:
+    report = tool.json("bench", *OPTIONS, "--seconds", "0.01")
     assert report["spec"] == "layer.mlir"
     assert report["threads"] == report["threads_used"] == len(report["parts"]) == 1
     assert 0 < report["best_s"] <= report["median_s"] < 1
 
 
-def test_explain_has_the_program_of_each_part(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["explain", *OPTIONS]) == 0
-    list_, _, program = capsys.readouterr().out.partition("\npart 0: ")
+def test_explain_has_the_program_of_each_part(tool: Tool) -> None:
+    list_, _, program = tool.out("explain", *OPTIONS).partition("\npart 0: ")
     assert list_.splitlines()[1].startswith("  0: out = compose:3x2x4:f32:graph=")
     assert program.startswith("compose:3x2x4:f32:graph=")
     assert "cost" in program
@@ -72,33 +68,30 @@ func.func @apart(%x: tensor<4x8xf32>, %v: tensor<8x8xf32>, %w: tensor<8x8xf32>)
 """
 
 
-def test_explain_says_why_parts_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_says_why_parts_are_apart(tool: Tool) -> None:
     Path("apart.mlir").write_text(APART)
-    assert main(["explain", "apart.mlir", "--threads", "1"]) == 0
-    assert "\n  0 and 1: the rule keeps them apart; " in capsys.readouterr().out
+    assert "\n  0 and 1: the rule keeps them apart; " in tool.out(
+        "explain", "apart.mlir", "--threads", "1"
+    )
     priced = ["--partition", "cost", "--target", "avx2{relayouts=0}"]
-    assert main(["explain", "apart.mlir", "--threads", "1", *priced]) == 0
-    assert "\n  0 and 1: as one they save 0.1 % at most\n" in capsys.readouterr().out
+    assert "\n  0 and 1: as one they save 0.1 % at most\n" in tool.out(
+        "explain", "apart.mlir", "--threads", "1", *priced
+    )
 
 
-def test_explain_times_each_part(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_times_each_part(tool: Tool) -> None:
     Path("apart.mlir").write_text(APART)
     arguments = ["apart.mlir", "--threads", "1", "--seconds", "0.001"]
-    assert main(["explain", *arguments]) == 0
-    rows = re.findall(r"^ *(\w+(?: \d)?): .+\(measured: (.+)\)$", _list(capsys), re.M)
+    parts = tool.out("explain", *arguments).partition("\npart 0: ")[0]
+    rows = re.findall(r"^ *(\w+(?: \d)?): .+\(measured: (.+)\)$", parts, re.M)
     assert [name for name, _ in rows] == ["predicted", "part 0", "part 1"]
-    whole, *parts = (_nanoseconds(*time.split()) for _, time in rows)
-    assert min(parts) > 0
-    assert whole > max(parts)
+    whole, *each = (_nanoseconds(*time.split()) for _, time in rows)
+    assert min(each) > 0
+    assert whole > max(each)
 
 
 def _nanoseconds(number: str, unit: str) -> float:
     return float(number) * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
-
-
-def _list(capsys: pytest.CaptureFixture[str]) -> str:
-    """The list of parts, without their programs."""
-    return capsys.readouterr().out.partition("\npart 0: ")[0]
 
 
 def test_save_writes_header_and_constants() -> None:
@@ -138,23 +131,21 @@ func.func @reversed(%x: tensor<30x2xf32>, %i: tensor<2x3xi64>, %j: tensor<3x4xi6
 """
 
 
-def test_fallback_is_a_flag_and_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fallback_is_a_flag_and_is_said(tool: Tool) -> None:
     Path("reversed.mlir").write_text(REVERSED)
     options = ["reversed.mlir", *OPTIONS[1:]]
-    assert main(["run", *options]) == 1
-    assert "stablehlo.dot_general" in capsys.readouterr().err
-    assert main(["run", *options, "--fallback"]) == 0
-    out = capsys.readouterr().out
+    assert "stablehlo.dot_general" in tool.err("run", *options)
+    out = tool.out("run", *options, "--fallback")
     assert "\n  fallback: t" in out
     assert "stablehlo.reverse at reversed.mlir:4:8" in out
     bench = ["bench", *options, "--fallback", "--seconds", "0.01", "--json"]
-    assert main(bench) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = json.loads(tool.out(*bench))
     assert report["fallback"] == ["stablehlo.reverse", "stablehlo.dot_general"]
-    assert main(["explain", *options, "--fallback"]) == 0
-    assert "= stablehlo.dot_general of i, j" in capsys.readouterr().out
-    assert main(["run", "fill:5", "--fallback"]) != 0
-    assert "is no program in a file" in capsys.readouterr().err
+    assert "= stablehlo.dot_general of i, j" in tool.out(
+        "explain", *options, "--fallback"
+    )
+    err = tool.err("run", "fill:5", "--fallback", code=2)
+    assert "is no program in a file" in err
 
 
 _FILTERS = np.arange(576, dtype=np.float32).tobytes().hex()
@@ -173,16 +164,14 @@ func.func @f(%x: tensor<1x12x12x8xf32>) -> tensor<1x12x12x8xf32> {{
 
 
 @pytest.mark.sampled(4)
-def test_winograd_is_a_flag_and_its_errors_are_said(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_winograd_is_a_flag_and_its_errors_are_said(tool: Tool) -> None:
     Path("convolution.mlir").write_text(CONVOLUTION)
     options = ["convolution.mlir", *OPTIONS[1:]]
-    assert main(["explain", *options, "--winograd"]) == 0
-    said = capsys.readouterr().out
+    said = tool.out("explain", *options, "--winograd")
     assert "convolution.mlir:4:8: F(4x4,3x3) " in said
     assert "rounding errors 10 times as large, 97.4 times at most" in said
-    assert main(["run", *options, "--winograd"]) == 0
-    assert "convolution.mlir:4:8: F(4x4,3x3) " in capsys.readouterr().out
-    assert main(["run", "fill:5", "--winograd"]) != 0
-    assert "argument --winograd: 'fill:5' is no" in capsys.readouterr().err
+    assert "convolution.mlir:4:8: F(4x4,3x3) " in tool.out(
+        "run", *options, "--winograd"
+    )
+    err = tool.err("run", "fill:5", "--winograd", code=2)
+    assert "argument --winograd: 'fill:5' is no" in err

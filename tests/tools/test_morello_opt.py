@@ -16,6 +16,7 @@ from morello._version import __version__
 from morello.tools.morello_opt import main
 from tests.child import printed, python
 from tests.tables import rows
+from tests.tool import Tool
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLUGIN = ROOT / "lit" / "inputs" / "faulty_passes.py"
@@ -42,6 +43,12 @@ def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "good.mlir"
     path.write_text(GOOD)
     return path
+
+
+@pytest.fixture
+def tool(capfd: pytest.CaptureFixture[str]) -> Tool:
+    """``morello-opt``, and what MLIR prints."""
+    return Tool(main, capfd)
 
 
 OPT, OURS = ("-m", "morello.tools.morello_opt"), {"PYTHONPATH": str(ROOT)}
@@ -97,22 +104,16 @@ def test_no_file_is_written_on_failure(good: Path) -> None:
     assert Path("out.mlir").read_text() == "before"
 
 
-def test_good_pieces_are_printed_where_one_fails(
-    good: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_good_pieces_are_printed_where_one_fails(good: Path, tool: Tool) -> None:
     good.write_text(f"{GOOD}// -----\n{BAD}// -----\n{GOOD}")
-    assert main([str(good), "--split-input-file"]) == 1
-    captured = capfd.readouterr()
+    captured = tool(str(good), "--split-input-file", code=1)
     assert captured.out == f"{PRINTED}// -----\n// -----\n{PRINTED}"
     assert "good.mlir:6:3: error: 'func.return' op" in captured.err
 
 
-def test_parse_error_has_line_column_and_caret(
-    good: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_parse_error_has_line_column_and_caret(good: Path, tool: Tool) -> None:
     good.write_text("func.func @f() {\n\t  retun\n}\n")
-    assert main([str(good)]) == 1
-    err = capfd.readouterr().err
+    err = tool.err(str(good))
     assert f"{good}:2:4: error: " in err
     assert "\t  retun\n\t  ^\n" in err
 
@@ -123,15 +124,13 @@ def test_standard_input_has_a_name() -> None:
     assert b"<stdin>:2:3: error: 'func.return' op has 0 operands" in done.stderr
 
 
-def test_own_locations_are_kept(capfd: pytest.CaptureFixture[str], good: Path) -> None:
+def test_own_locations_are_kept(tool: Tool, good: Path) -> None:
     good.write_text(
         'func.func @f() -> i32 { return loc(callsite("g" at "a b.py":7:9)) }'
     )
-    assert main([str(good)]) == 1
-    assert "a b.py:7:9: error: " in capfd.readouterr().err
+    assert "a b.py:7:9: error: " in tool.err(str(good))
     good.write_text("func.func @f() -> i32 { return loc(unknown) }")
-    assert main([str(good)]) == 1
-    assert "unknown location: error: " in capfd.readouterr().err
+    assert "unknown location: error: " in tool.err(str(good))
 
 
 @pytest.mark.parametrize(
@@ -149,9 +148,7 @@ def test_input_that_is_no_text(data: bytes, what: str) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "what"), rows(__file__, "refused_flags"))
-def test_usage_errors(
-    arguments: str, what: str, good: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_usage_errors(arguments: str, what: str, good: Path, tool: Tool) -> None:
     Path("syntax.py").write_text("def\n")
     Path("rowless.py").write_text("")
     Path("clash.py").write_text(
@@ -159,8 +156,7 @@ def test_usage_errors(
         "ROWS = (Row('morello-check-lowered', 'clash', 'C'),)\n"
     )
     words = [word.replace("PLUGIN", str(PLUGIN)) for word in shlex.split(arguments)]
-    assert main(words) == 2
-    captured = capfd.readouterr()
+    captured = tool(*words, code=2)
     assert what in captured.err
     assert captured.out == ""
     assert "Traceback" not in captured.err
@@ -184,14 +180,13 @@ def test_reader_that_goes_away(good: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_unregistered_dialects(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_unregistered_dialects(good: Path, tool: Tool) -> None:
     good.write_text('"nowhere.op"() : () -> ()\n')
     assert main([str(good)]) == 1
-    assert main([str(good), "--allow-unregistered-dialect"]) == 0
-    assert '"nowhere.op"()' in capfd.readouterr().out
+    assert '"nowhere.op"()' in tool.out(str(good), "--allow-unregistered-dialect")
 
 
-def test_pass_that_prints(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_pass_that_prints(good: Path, tool: Tool) -> None:
     good.write_text(
         "module attributes {transform.with_named_sequence} {\n"
         "transform.named_sequence @__transform_main(%a: !transform.any_op) {\n"
@@ -199,21 +194,16 @@ def test_pass_that_prints(good: Path, capfd: pytest.CaptureFixture[str]) -> None
         "transform.yield } }".replace("'", '"')
     )
     pipeline = "builtin.module(transform-interpreter)"
-    assert main([str(good), "-p", pipeline]) == 0
-    assert capfd.readouterr().out.startswith("[[[ IR printer: here ]]]")
+    assert tool.out(str(good), "-p", pipeline).startswith("[[[ IR printer: here ]]]")
     failing = "builtin.module(transform-interpreter,test-fail)"
-    assert main([str(good), "-p", failing, f"--load-pass-plugin={PLUGIN}"]) == 1
-    captured = capfd.readouterr()
+    captured = tool(str(good), "-p", failing, f"--load-pass-plugin={PLUGIN}", code=1)
     assert captured.out == ""
     assert "[[[ IR printer: here ]]]" in captured.err
 
 
-def test_crash_in_upstream_is_contained(
-    good: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_crash_in_upstream_is_contained(good: Path, tool: Tool) -> None:
     good.write_text(CRASH)
-    assert main([str(good), "-p", CRASHING, "--crash-reproducer=again.mlir"]) == 1
-    captured = capfd.readouterr()
+    captured = tool(str(good), "-p", CRASHING, "--crash-reproducer=again.mlir", code=1)
     message = (
         f"{good}: error: internal error in pass "
         "'func.func(affine-loop-unroll-jam{unroll-jam-factor=0})' (signal SIGFPE)"
@@ -221,17 +211,15 @@ def test_crash_in_upstream_is_contained(
     assert message in captured.err
     assert "'again.mlir' reproduces it" in captured.err
     command = Path("again.mlir").read_text().split("\n")[0]
-    assert main(shlex.split(command.removeprefix("// "))[1:]) == 1
-    assert message.replace(str(good), "again.mlir") in capfd.readouterr().err
+    assert message.replace(str(good), "again.mlir") in tool.err(
+        *shlex.split(command.removeprefix("// "))[1:]
+    )
 
 
-def test_crash_goes_on_with_the_next_piece(
-    good: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_crash_goes_on_with_the_next_piece(good: Path, tool: Tool) -> None:
     good.write_text(f"{GOOD}// -----\n{CRASH}// -----\n{BAD}")
     words = [str(good), "--split-input-file", "-p", CRASHING]
-    assert main([*words, "--crash-reproducer=again.mlir"]) == 1
-    err = capfd.readouterr().err
+    err = tool.err(*words, "--crash-reproducer=again.mlir")
     assert err.index("signal SIGFPE") < err.index(f"{good}:15:3: error: ")
     assert Path("again.mlir").read_text().endswith(CRASH)
 
@@ -251,7 +239,7 @@ def test_default_place_of_the_reproducer(
 
 
 def test_the_reproducer_takes_no_name_that_is_taken(
-    good: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    good: Path, tmp_path: Path, tool: Tool
 ) -> None:
     """Nor follows a link that someone has put there."""
     plugin = f"--load-pass-plugin={PLUGIN}"
@@ -259,21 +247,17 @@ def test_the_reproducer_takes_no_name_that_is_taken(
     name = f"good-crash-{os.getpid()}"
     Path(f"{name}.mlir").symlink_to(tmp_path / "elsewhere")
     Path(f"{name}-1.mlir").write_text("mine")
-    assert main(words) == 1
-    assert f"'{name}-2.mlir' reproduces it" in capfd.readouterr().err
+    assert f"'{name}-2.mlir' reproduces it" in tool.err(*words)
     assert not (tmp_path / "elsewhere").exists()
     assert Path(f"{name}-1.mlir").read_text() == "mine"
     assert "test-fail" in Path(f"{name}-2.mlir").read_text()
 
 
-def test_reproducer_that_cannot_be_written(
-    good: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_reproducer_that_cannot_be_written(good: Path, tool: Tool) -> None:
     words = [str(good), "-p", "builtin.module(test-fail{how=abort})"]
     words += [f"--load-pass-plugin={PLUGIN}", "--crash-reproducer=no/where.mlir"]
-    assert main(words) == 1
     assert "no file that reproduces it could be written to 'no/where.mlir'" in (
-        capfd.readouterr().err
+        tool.err(*words)
     )
 
 
@@ -290,43 +274,36 @@ def test_reproducer_that_cannot_be_written(
         ("refuse", "good.mlir:1:1: error: this op is refused"),
     ],
 )
-def test_failures_of_our_passes(
-    how: str, what: str, good: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_failures_of_our_passes(how: str, what: str, good: Path, tool: Tool) -> None:
     pipeline = f"builtin.module(cse,test-fail{{how={how}}},canonicalize)"
     words = [str(good), "-p", pipeline, f"--load-pass-plugin={PLUGIN}"]
-    assert main([*words, "--crash-reproducer=again.mlir"]) == 1
-    captured = capfd.readouterr()
+    captured = tool(*words, "--crash-reproducer=again.mlir", code=1)
     assert what in captured.err
     assert "Traceback" not in captured.err
     assert captured.out == ""
 
 
-def test_crash_of_the_parser(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_crash_of_the_parser(good: Path, tool: Tool) -> None:
     good.write_text("module{" * 100_000 + "}" * 100_000)
-    assert main([str(good), "--crash-reproducer=again.mlir"]) == 1
     assert "internal error in parsing the input (signal SIGSEGV)" in (
-        capfd.readouterr().err
+        tool.err(str(good), "--crash-reproducer=again.mlir")
     )
 
 
-def test_crash_of_a_plugin_ends_every_piece(
-    good: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_crash_of_a_plugin_ends_every_piece(good: Path, tool: Tool) -> None:
     Path("dying.py").write_text("import os\nos.abort()\n")
     good.write_text("// -----\n".join([GOOD] * 3))
     words = [str(good), "--split-input-file", "--load-pass-plugin=dying.py"]
-    assert main([*words, "--crash-reproducer=again.mlir"]) == 1
-    assert capfd.readouterr().err.count("error in checking the pipeline") == 1
+    err = tool.err(*words, "--crash-reproducer=again.mlir")
+    assert err.count("error in checking the pipeline") == 1
 
 
-def test_crash_is_no_expected_diagnostic(
-    good: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_crash_is_no_expected_diagnostic(good: Path, tool: Tool) -> None:
     good.write_text(CRASH)
     words = [str(good), "-p", CRASHING, "--crash-reproducer=again.mlir"]
-    assert main([*words, "--verify-diagnostics"]) == 1
-    assert "unexpected error: internal error in pass" in capfd.readouterr().err
+    assert "unexpected error: internal error in pass" in tool.err(
+        *words, "--verify-diagnostics"
+    )
 
 
 def test_interrupt_ends_the_child(good: Path) -> None:
@@ -377,36 +354,33 @@ def test_list_passes_derives_from_the_fields(
         .replace('    Row("test-gone", "listed_passes", "Gone"),\n', "")
     )
     words = ["--list-passes", f"--load-pass-plugin={plugin}"]
-    done = python(*OPT, *words, env=OURS, check=True)
-    text = " ".join(done.stdout.split())
+    text = " ".join(python(*OPT, *words, env=OURS, check=True).stdout.split())
     assert " test-fail Fail in the way that is asked for. " in text
     assert " times=<int> how often to refuse (default: 1) " in text
     assert " loud=<bool> say it in capitals (default: false) " in text
 
 
-def test_show_dialects(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["--show-dialects"]) == 0
-    out = capfd.readouterr().out
+def test_show_dialects(tool: Tool) -> None:
+    out = tool.out("--show-dialects")
     assert out.startswith("Available Dialects: ")
     names = out.removeprefix("Available Dialects: ").strip().split(",")
     assert names == sorted(names)
     assert {"func", "morello", "morello_transform", "transform", "xevm"} <= set(names)
 
 
-def test_elision_and_ir_tree(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_elision_and_ir_tree(good: Path, tool: Tool) -> None:
     good.write_text(
         "func.func @f() -> tensor<4xi32> {\n"
         "  %0 = arith.constant dense<[1, 2, 3, 4]> : tensor<4xi32>\n"
         "  return %0 : tensor<4xi32>\n}\n"
     )
-    assert main([str(good), "--mlir-elide-elementsattrs-if-larger=2"]) == 0
-    assert "__elided__" in capfd.readouterr().out
+    assert "__elided__" in tool.out(str(good), "--mlir-elide-elementsattrs-if-larger=2")
     words = ["-p", "builtin.module(cse)", "--mlir-print-ir-after-all"]
     assert main([str(good), *words, "--mlir-print-ir-tree-dir=tree"]) == 0
     assert list(Path("tree").rglob("*cse.mlir"))
 
 
-def test_verify_each(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_verify_each(good: Path, tool: Tool) -> None:
     Path("breaking.py").write_text(
         "import dataclasses\n"
         "from morello.mlir import ir\n"
@@ -423,7 +397,7 @@ def test_verify_each(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
     )
     words = [str(good), "-p", "builtin.module(test-break)"]
     words += ["--load-pass-plugin=breaking.py"]
-    assert main(words) == 1
-    assert f"{good}:1:1: error: " in capfd.readouterr().err
-    assert main([*words, "--verify-each=false", "--mlir-print-op-generic"]) == 0
-    assert '"func.func"()' in capfd.readouterr().out
+    assert f"{good}:1:1: error: " in tool.err(*words)
+    assert '"func.func"()' in tool.out(
+        *words, "--verify-each=false", "--mlir-print-op-generic"
+    )

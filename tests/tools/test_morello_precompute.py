@@ -25,6 +25,7 @@ from morello.tools.subcommands.db import info
 from morello.tools.subcommands.precompute import _progress, _summary, _together
 from morello.tools.subcommands.workers import Done, Job, solve, solve_all
 from tests.database.small import TEXTS
+from tests.tool import Tool
 
 Capture = pytest.CaptureFixture[str]
 
@@ -84,13 +85,12 @@ def test_braces_that_are_refused(text: str) -> None:
 
 
 @pytest.mark.sampled(5)
-def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) -> None:
+def test_a_family_is_solved_and_then_was_there(tmp_path: Path, tool: Tool) -> None:
     paths = [tmp_path / "one.sqlite", tmp_path / "two.sqlite"]
     for jobs, path in enumerate(paths, 1):
         arguments = ["precompute", FAMILY, "fill:4x5", "--jobs", str(jobs)]
         arguments += ["--threads", "2"]
-        assert main([*arguments, "--db", str(path)]) == 0
-        out = capsys.readouterr().out
+        out = tool.out(*arguments, "--db", str(path))
         assert out.count("solved in") == 6
         assert re.search(
             r"^6 Specs for 2 threads in .*: 6 solved .* 0 were there, 0 failed$",
@@ -101,30 +101,28 @@ def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) 
     both = one.keys() & two.keys()
     assert all(one[key] == two[key] for key in both)
     assert len(both) >= 6
-    assert main([*arguments, "--db", str(paths[1])]) == 0
-    out = capsys.readouterr().out
+    out = tool.out(*arguments, "--db", str(paths[1]))
     assert out.count("was there") == 6
     assert "0 solved (0 Specs below), 6 were there, 0 failed" in out
 
 
 @pytest.mark.sampled(3)
-def test_parts_make_the_whole(tmp_path: Path, capsys: Capture) -> None:
+def test_parts_make_the_whole(tmp_path: Path, tool: Tool) -> None:
     whole = str(tmp_path / "whole.sqlite")
     words = ["--threads", "1", "--jobs", "1", "--db"]
     solved = []
     for part in ("1/3", "2/3", "3/3"):
         path = str(tmp_path / f"{part[0]}.sqlite")
-        assert main(["precompute", "fill:{4,5}x8", "--shard", part, *words, path]) == 0
-        out = capsys.readouterr().out
+        out = tool.out("precompute", "fill:{4,5}x8", "--shard", part, *words, path)
         of_part = re.findall(r"^(\S+)  solved", out, re.M)
         noun = "Spec" if len(of_part) == 1 else "Specs"
         assert f"{len(of_part)} {noun} for 1 thread" in out
         solved += of_part
         assert main(["db", "merge", path, "--db", whole]) == 0
     assert solved == ["fill:5x8:f32", "fill:4x8:f32"]
-    capsys.readouterr()
-    assert main(["precompute", "fill:{4,5}x8", *words, whole]) == 0
-    assert "2 were there, 0 failed" in capsys.readouterr().out
+    assert "2 were there, 0 failed" in tool.out(
+        "precompute", "fill:{4,5}x8", *words, whole
+    )
 
 
 def test_what_is_searched_together_is_on_one_machine() -> None:
@@ -138,11 +136,12 @@ def test_what_is_searched_together_is_on_one_machine() -> None:
 
 
 def test_lines_say_how_many_of_how_many_and_what_it_costs(
-    tmp_path: Path, capsys: Capture
+    tmp_path: Path, tool: Tool
 ) -> None:
     path = str(tmp_path / "x.sqlite")
-    assert main(["precompute", "fill:{4,5,6}x8", "--db", path, "--jobs", "1"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = tool.out(
+        "precompute", "fill:{4,5,6}x8", "--db", path, "--jobs", "1"
+    ).splitlines()
     assert [line.rpartition("(")[2] for line in lines[:3]] == [
         "1 of 3)",
         "2 of 3)",
@@ -162,15 +161,14 @@ def test_what_is_left_is_estimated() -> None:
 
 @pytest.mark.sampled(5)
 def test_open_layouts_are_solved_and_then_were_there(
-    tmp_path: Path, capsys: Capture
+    tmp_path: Path, tool: Tool
 ) -> None:
     path = tmp_path / "x.sqlite"
     arguments = ["precompute", "matmul:1x{8,16}x32:f32:rhs=any", "--db", str(path)]
-    assert main([*arguments, "--threads", "1", "--jobs", "1"]) == 0
-    out = capsys.readouterr().out
+    out = tool.out(*arguments, "--threads", "1", "--jobs", "1")
     assert re.search(r"^matmul:1x16x32:f32:rhs=any  solved in ", out, re.M)
-    assert main([*arguments, "--threads", "1", "--jobs", "1"]) == 0
-    assert capsys.readouterr().out.count("was there, read in") == 2
+    out = tool.out(*arguments, "--threads", "1", "--jobs", "1")
+    assert out.count("was there, read in") == 2
     kernel = morello.compile("matmul:1x16x32:f32:rhs=any", db=path, threads=1)
     assert kernel.solution is not None
     assert kernel.solution.statistics.specs == 0
@@ -178,14 +176,16 @@ def test_open_layouts_are_solved_and_then_were_there(
 
 @pytest.mark.sampled(3)
 def test_programs_alone_are_kilobytes_and_serve_as_well(
-    tmp_path: Path, capsys: Capture
+    tmp_path: Path, tool: Tool
 ) -> None:
     path, small = tmp_path / "x.sqlite", tmp_path / "small.sqlite"
     specs = ["matmul:7x9x17:f32", "matmul:1x16x32:f32:rhs=any"]
     words = ["--threads", "1", "--jobs", "1", "--db", str(path)]
     assert main(["precompute", *specs, *words]) == 0
-    assert main(["db", "export", str(small), "--db", str(path), "--programs"]) == 0
-    assert re.search(r": 0 tables, \d+ programs, \S+ kB$", capsys.readouterr().out)
+    assert re.search(
+        r": 0 tables, \d+ programs, \S+ kB$",
+        tool.out("db", "export", str(small), "--db", str(path), "--programs"),
+    )
     with_log = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
     assert small.stat().st_size < with_log / 10
     for spec in specs:
@@ -196,45 +196,42 @@ def test_programs_alone_are_kilobytes_and_serve_as_well(
 
 
 @pytest.mark.sampled(2)
-def test_programs_alone_are_packed_and_read(tmp_path: Path, capsys: Capture) -> None:
+def test_programs_alone_are_packed_and_read(tmp_path: Path, tool: Tool) -> None:
     path = tmp_path / "x.sqlite"
     words = ["--threads", "1", "--jobs", "1", "--programs", "--db", str(path)]
-    assert main(["precompute", FAMILY, *words]) == 0
-    assert "6 solved" in capsys.readouterr().out
+    assert "6 solved" in tool.out("precompute", FAMILY, *words)
     assert not contents(path)
-    assert main(["precompute", FAMILY, *words]) == 0
-    assert "0 solved (0 Specs below), 6 were there" in capsys.readouterr().out
+    assert "0 solved (0 Specs below), 6 were there" in tool.out(
+        "precompute", FAMILY, *words
+    )
     summary = info(path)
     assert (summary.goals, summary.targets) == ({"fill": 6}, {AVX2.name: 6})
     assert [row["goals"] for row in summary.packed] == [6]
 
 
 def test_when_the_time_is_over_the_same_command_goes_on(
-    tmp_path: Path, capsys: Capture
+    tmp_path: Path, tool: Tool
 ) -> None:
     words = ["--threads", "1", "--jobs", "1", "--db", str(tmp_path / "x.sqlite")]
     slow = "matmul:1000x1500x2000:f32"
-    assert main(["precompute", slow, "fill:3", "--time-limit", "0.2", *words]) == 1
-    out = capsys.readouterr().out
+    out = tool.out("precompute", slow, "fill:3", "--time-limit", "0.2", *words, code=1)
     assert "0 solved" in out
     assert "the time is over: 2 are left" in out
     assert main(["precompute", "fill:3", "--time-limit", "600", *words]) == 0
 
 
 @pytest.mark.sampled(2)
-def test_threads_are_part_of_what_is_solved(tmp_path: Path, capsys: Capture) -> None:
+def test_threads_are_part_of_what_is_solved(tmp_path: Path, tool: Tool) -> None:
     arguments = ["precompute", "fill:20x5", "--db", str(tmp_path / "x.sqlite")]
     for threads in ("1", "2"):
-        assert main([*arguments, "--threads", threads]) == 0
-        assert "1 solved" in capsys.readouterr().out
+        assert "1 solved" in tool.out(*arguments, "--threads", threads)
 
 
 @pytest.mark.sampled(2)
-def test_a_spec_without_a_program_fails_alone(tmp_path: Path, capsys: Capture) -> None:
+def test_a_spec_without_a_program_fails_alone(tmp_path: Path, tool: Tool) -> None:
     path = str(tmp_path / "x.sqlite")
     specs = ["fill:9", "matmul_accum:2x2x2:bf16,bf16,f32:l2=0:l1=0"]
-    assert main(["precompute", *specs, "--db", path]) == 1
-    out, err = capsys.readouterr()
+    out, err = tool("precompute", *specs, "--db", path, code=1)
     assert "1 solved" in out
     assert "1 failed" in out
     assert "no program exists" in err
@@ -260,27 +257,27 @@ def test_a_spec_without_a_program_fails_alone(tmp_path: Path, capsys: Capture) -
     ],
 )
 def test_refusals(
-    arguments: list[str], code: int, message: str, tmp_path: Path, capsys: Capture
+    arguments: list[str], code: int, message: str, tmp_path: Path, tool: Tool
 ) -> None:
     path = tmp_path / "x.sqlite"
     if "--db" not in arguments:
         arguments = [*arguments, "--db", str(path)]
-    assert main(["precompute", *arguments]) == code
-    out, err = capsys.readouterr()
+    out, err = tool("precompute", *arguments, code=code)
     assert out == ""
     assert message in err
     assert not path.exists() or not contents(path)
 
 
 def test_a_database_that_cannot_be_written_is_refused(
-    tmp_path: Path, capsys: Capture
+    tmp_path: Path, tool: Tool
 ) -> None:
     (tmp_path / "file").touch()
     path = tmp_path / "file" / "x.sqlite"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert main(["precompute", "fill:4", "--db", str(path)]) == 1
-        assert f"{path} cannot be written" in capsys.readouterr().err
+        assert f"{path} cannot be written" in tool.err(
+            "precompute", "fill:4", "--db", str(path)
+        )
         done = solve(Job("fill:4", "avx2", 1, str(path)))
     assert done.error == "solved, but the database cannot be written"
 

@@ -13,6 +13,7 @@ from morello.spec.checking import is_exact
 from morello.spec.kinds import instances
 from morello.tools.morello import main
 from tests.quality.specs import small_spec
+from tests.tool import Tool
 
 MATMUL = "matmul:5x7x3:f32"
 
@@ -51,9 +52,8 @@ def normal(*shape: int) -> Array:
         "max_accum:5x7:s32",
     ],
 )
-def test_random_inputs_are_exact(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", spec, "--seed", "3"]) == 0
-    out, err = capsys.readouterr()
+def test_random_inputs_are_exact(spec: str, tool: Tool) -> None:
+    out, err = tool("run", spec, "--seed", "3")
     assert err == ""
     assert re.search(r"^result +exact: .* the definition's, bit for bit$", out, re.M)
     assert re.search(r"^spec +\w+:.* on avx2$", out, re.M)
@@ -65,10 +65,9 @@ def test_random_inputs_are_exact(spec: str, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.sampled(12)
 @pytest.mark.usefixtures("one_database")
 @pytest.mark.parametrize("kind", instances(), ids=str)
-def test_every_kind_is_exact(kind: Kind, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_kind_is_exact(kind: Kind, tool: Tool) -> None:
     spec = small_spec(kind)
-    assert main(["run", full_text(spec)]) == 0
-    said = capsys.readouterr().out
+    said = tool.out("run", full_text(spec))
     near = not is_exact(kind, spec.sizes) and "of the bound" in said
     assert near or "the definition's, bit for bit" in said
 
@@ -81,11 +80,10 @@ def test_seed_is_that_of_the_inputs() -> None:
     assert not np.array_equal(a, c)
 
 
-def test_given_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_given_inputs(tool: Tool) -> None:
     a, b = save("a.npy", normal(5, 7)), save("b.npy", normal(7, 3))
     flags = ["--input", "lhs=a.npy", "--input", "rhs=b.npy", "--output", "c.npy"]
-    assert main(["run", MATMUL, *flags]) == 0
-    out = capsys.readouterr().out
+    out = tool.out("run", MATMUL, *flags)
     assert re.search(r"^inputs +lhs from a.npy, rhs from b.npy$", out, re.M)
     assert re.search(r"max error \S+ against the definition in f64, 0\.\d+ of", out)
     c = np.load("c.npy")
@@ -101,12 +99,11 @@ def test_batch_is_kept_as_it_came() -> None:
     assert np.load("d.npy").shape == (5, 3)
 
 
-def test_initial_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_initial_output(tool: Tool) -> None:
     initial = save("c.npy", np.full((5, 3), 1000, np.float32))
     flags = ["--input", "out=c.npy", "--output", "sum.npy"]
-    assert main(["run", "matmul_accum:5x7x3:f32", *flags]) == 0
     assert "lhs random (seed 0), rhs random (seed 0), out from c.npy" in (
-        capsys.readouterr().out
+        tool.out("run", "matmul_accum:5x7x3:f32", *flags)
     )
     assert np.abs(np.load("sum.npy") - initial).max() <= 7 * 16
 
@@ -134,34 +131,32 @@ def test_output_on_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) ->
     assert err.startswith(b"spec ")
 
 
-def test_given_schedule(capsys: pytest.CaptureFixture[str]) -> None:
+def test_given_schedule(tool: Tool) -> None:
     flags = ["--stage", "schedule", "-o", "max.mlir"]
     assert main(["emit", "max:5x7:f32", *flags]) == 0
-    assert main(["run", "max:5x7:f32", "--schedule", "max.mlir"]) == 0
-    assert "kernel   from the given schedule, compiled in" in capsys.readouterr().out
-    assert main(["run", "max:5x8:f32", "--schedule", "max.mlir"]) == 1
-    assert "the schedule is for another Spec than max:5x8" in capsys.readouterr().err
+    assert "kernel   from the given schedule, compiled in" in tool.out(
+        "run", "max:5x7:f32", "--schedule", "max.mlir"
+    )
+    assert "the schedule is for another Spec than max:5x8" in tool.err(
+        "run", "max:5x8:f32", "--schedule", "max.mlir"
+    )
 
 
-def test_schedule_that_is_not_mlir(capsys: pytest.CaptureFixture[str]) -> None:
+def test_schedule_that_is_not_mlir(tool: Tool) -> None:
     Path("x.mlir").write_text("tile it well\n")
-    assert main(["run", "fill:3", "--schedule", "x.mlir"]) == 1
-    err = capsys.readouterr().err
+    err = tool.err("run", "fill:3", "--schedule", "x.mlir")
     assert (
         "the schedule is not a module of MLIR: x.mlir:1:1: custom op 'tile' is" in err
     )
 
 
 @pytest.mark.parametrize("command", [["run"], ["emit", "--stage", "mlir"]])
-def test_schedule_that_does_not_apply(
-    command: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_schedule_that_does_not_apply(command: list[str], tool: Tool) -> None:
     assert main(["emit", "fill:4", "--stage", "schedule", "-o", "x.mlir"]) == 0
     text = Path("x.mlir").read_text().replace("fill_rows", "scalar")
     Path("x.mlir").write_text(text)
     line = next(i for i, s in enumerate(text.splitlines(), 1) if '"scalar"' in s)
-    assert main([*command, "fill:4", "--schedule", "x.mlir"]) == 1
-    err = capsys.readouterr().err
+    err = tool.err(*command, "fill:4", "--schedule", "x.mlir")
     assert err.startswith(f"morello: error: x.mlir:{line}:")
     assert "kernel 'scalar' does not implement" in err
 
@@ -205,36 +200,30 @@ def write_bad(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", BAD_FILES)
-def test_bad_file(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_file(kind: str, tool: Tool) -> None:
     write_bad(kind)
-    assert main(["run", MATMUL, "--input", "lhs=x.npy", "-o", "c.npy"]) == 1
-    out, err = capsys.readouterr()
+    out, err = tool("run", MATMUL, "--input", "lhs=x.npy", "-o", "c.npy", code=1)
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("morello: error: input 'lhs': x.npy ")
     assert BAD_FILES[kind] in err
     assert not Path("c.npy").exists()
 
 
-def test_operand_twice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_operand_twice(tool: Tool) -> None:
     save("a.npy", normal(5, 7))
     flags = ["--input", "lhs=a.npy", "--input", "lhs=a.npy"]
-    assert main(["run", MATMUL, *flags]) == 1
-    err = capsys.readouterr().err
+    err = tool.err("run", MATMUL, *flags)
     assert err == "morello: error: --input lhs=a.npy: 'lhs' is given twice\n"
 
 
-def test_unknown_operand(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", MATMUL, "--input", "a=a.npy"]) == 1
+def test_unknown_operand(tool: Tool) -> None:
     expected = "matmul reads no operand 'a'; it reads: lhs, rhs"
-    assert expected in capsys.readouterr().err
+    assert expected in tool.err("run", MATMUL, "--input", "a=a.npy")
 
 
-def test_wrong_output_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_output_is_refused(monkeypatch: pytest.MonkeyPatch, tool: Tool) -> None:
     monkeypatch.setattr(Fill, "evaluate", lambda *_: np.float32(1))
-    assert main(["run", "fill:2x3", "--output", "c.npy"]) == 1
-    out, err = capsys.readouterr()
+    out, err = tool("run", "fill:2x3", "--output", "c.npy", code=1)
     assert out == ""
     assert err == (
         "morello: error: the kernel of fill:2x3:f32 is wrong: 6 of 6 elements are not "
@@ -244,15 +233,12 @@ def test_wrong_output_is_refused(
     assert not Path("c.npy").exists()
 
 
-def test_wrong_rounding_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_rounding_is_refused(monkeypatch: pytest.MonkeyPatch, tool: Tool) -> None:
     plain = Matmul.evaluate
     monkeypatch.setattr(
         Matmul, "evaluate", lambda *args: np.nextafter(plain(*args), np.float32(9))
     )
-    assert main(["run", MATMUL]) == 1
-    assert "elements are not the definition's; out[0, 0, 0]" in capsys.readouterr().err
+    assert "elements are not the definition's; out[0, 0, 0]" in tool.err("run", MATMUL)
 
 
 def npy_header(shape: object = (5, 7), descr: object = "<f4") -> str:
@@ -280,14 +266,11 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("name", HEADERS)
-def test_a_header_that_numpy_does_not_write(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_header_that_numpy_does_not_write(name: str, tool: Tool) -> None:
     header = HEADERS[name].encode() + b"\n"
     head = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
     Path("x.npy").write_bytes(head + header + bytes(140))
-    assert main(["run", MATMUL, "--input", "lhs=x.npy"]) == 1
-    out, err = capsys.readouterr()
+    out, err = tool("run", MATMUL, "--input", "lhs=x.npy", code=1)
     assert out == ""
     assert err.startswith("morello: error: input 'lhs': x.npy ")
     assert err.count("\n") == 1
@@ -295,9 +278,8 @@ def test_a_header_that_numpy_does_not_write(
     assert len(err) < 2000
 
 
-def test_a_format_for_names_of_fields(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_format_for_names_of_fields(tool: Tool) -> None:
     Path("x.npy").write_bytes(b"\x93NUMPY\x03\x00\x00\x00\x00\x00")
-    assert main(["run", MATMUL, "--input", "lhs=x.npy"]) == 1
     assert "is not a .npy file of numbers: its format is version 3.0" in (
-        capsys.readouterr().err
+        tool.err("run", MATMUL, "--input", "lhs=x.npy")
     )

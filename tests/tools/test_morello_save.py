@@ -10,17 +10,17 @@ import morello
 from morello.aot.variants import Variants
 from morello.tools.morello import main
 from tests.tables import rows
+from tests.tool import Tool
 
 SPEC = "fill:5x9"
 
 Capture = pytest.CaptureFixture[str]
 
 
-def test_files_are_those_of_the_kernel(tmp_path: Path, capsys: Capture) -> None:
+def test_files_are_those_of_the_kernel(tmp_path: Path, tool: Tool) -> None:
     files = [tmp_path / f"k.{suffix}" for suffix in ("o", "s", "ll", "h")]
     outputs = [word for file in files for word in ("-o", str(file))]
-    assert main(["save", SPEC, *outputs, "--name", "five"]) == 0
-    assert capsys.readouterr() == ("", "")
+    assert tool("save", SPEC, *outputs, "--name", "five") == ("", "")
     kernel = morello.compile(SPEC)
     for file in files:
         kernel.save(tmp_path / f"other{file.suffix}", "five")
@@ -62,15 +62,13 @@ def test_refusals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["save", SPEC, *shlex.split(arguments)]
-    assert _exit_code(words) == int(code)
+    assert _exit_code(["save", SPEC, *shlex.split(arguments)]) == int(code)
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_spec_that_is_refused_leaves_no_file(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["save", "fill:0", "-o", str(tmp_path / "k.o")]) == 1
-    assert "morello: error: " in capsys.readouterr().err
+def test_a_spec_that_is_refused_leaves_no_file(tmp_path: Path, tool: Tool) -> None:
+    assert "morello: error: " in tool.err("save", "fill:0", "-o", str(tmp_path / "k.o"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -81,7 +79,7 @@ def _exit_code(arguments: list[str]) -> int:
         return int(str(stop.code))
 
 
-def test_weights_are_packed_beside_the_object(tmp_path: Path, capsys: Capture) -> None:
+def test_weights_are_packed_beside_the_object(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     weights = rng.integers(-4, 5, (8, 40)).astype(np.float32)
     np.save(tmp_path / "w.npy", weights)
@@ -89,8 +87,7 @@ def test_weights_are_packed_beside_the_object(tmp_path: Path, capsys: Capture) -
     pack = f"rhs={tmp_path / 'w.npy'}"
     assert main(["save", spec, "-o", str(path), "--pack", pack]) == 0
     kernel = morello.compile(spec)
-    packed = (tmp_path / "k.rhs.bin").read_bytes()
-    assert packed == kernel.pack(weights).tobytes()
+    assert (tmp_path / "k.rhs.bin").read_bytes() == kernel.pack(weights).tobytes()
     assert path.read_bytes() == kernel.library().object
 
 
@@ -109,11 +106,12 @@ def test_operands_that_cannot_be_packed_are_refused(
     message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: Capture,
+    tool: Tool,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     np.save("w.npy", np.zeros((2, 2), np.float32))
     words = [word for value in flags for word in ("--pack", value)]
-    assert main(["save", "matmul:3x8x40:f32", "-o", "k.o", *words]) == code
-    assert message in capsys.readouterr().err
+    assert message in tool.err(
+        "save", "matmul:3x8x40:f32", "-o", "k.o", *words, code=code
+    )
     assert [p.name for p in tmp_path.iterdir()] == ["w.npy"]

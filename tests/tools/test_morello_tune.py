@@ -9,6 +9,7 @@ import pytest
 from morello.search.storage.database import Database
 from morello.tools.morello import main
 from tests.database.measured import TEXT, elsewhere, measured_database
+from tests.tool import Tool
 
 FLAGS = ["--seconds", "0.2", "--candidates", "2", "--threads", "1"]
 
@@ -34,12 +35,11 @@ def test_specs_are_tuned_once(path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert _json(capsys) != first
 
 
-def test_the_table_marks_the_choice(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_marks_the_choice(path: Path, tool: Tool) -> None:
     measured_database(path)
-    assert main(["tune", TEXT, "--threads", "1", "--db", str(path)]) == 0
-    head, first, *rest = capsys.readouterr().out.splitlines()
+    head, first, *rest = tool.out(
+        "tune", TEXT, "--threads", "1", "--db", str(path)
+    ).splitlines()
     assert head == f"{TEXT} on avx2, 1 thread"
     assert first.startswith("*    810 ns  ")
     assert rest[-1].startswith(
@@ -49,13 +49,9 @@ def test_the_table_marks_the_choice(
     assert sum("(the model's choice)" in line for line in rest) == 1
 
 
-def test_one_spec_that_fails_does_not_stop_the_others(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_spec_that_fails_does_not_stop_the_others(path: Path, tool: Tool) -> None:
     wrong = "matmul:2x2x2:f32:vrf=0:l1=0:l2=0"
-    words = ["tune", wrong, "fill:8:f32", *FLAGS, "--db", str(path)]
-    assert main(words) == 1
-    output = capsys.readouterr()
+    output = tool(*["tune", wrong, "fill:8:f32", *FLAGS, "--db", str(path)], code=1)
     assert f"{wrong}: no program exists" in output.err
     assert "fill:8:f32 on avx2" in output.out
 
@@ -76,12 +72,11 @@ def test_refusals(
 
 
 def test_explain_says_that_it_was_measured(
-    path: Path, capsys: pytest.CaptureFixture[str]
+    path: Path, capsys: pytest.CaptureFixture[str], tool: Tool
 ) -> None:
     rows = measured_database(path)
     words = ["explain", TEXT, "--db", str(path), "--candidates", "3"]
-    assert main(words) == 0
-    text = capsys.readouterr().out
+    text = tool.out(*words)
     assert "measured: 810 ns a call, 1.23 times as fast" in text
     assert f"{rows[2].features}  (measured: 810 ns)" in text
     assert main([*words, "--json"]) == 0
@@ -99,17 +94,14 @@ def test_explain_says_that_it_was_measured(
 
 
 @pytest.mark.sampled(2)
-def test_other_commands_use_it_or_not(
-    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_commands_use_it_or_not(path: Path, tmp_path: Path, tool: Tool) -> None:
     measured_database(path)
     db = ["--db", str(path)]
     for words, is_measured in (
         (["run", TEXT], True),
         (["run", TEXT, "--untuned"], False),
     ):
-        assert main([*words, *db]) == 0
-        assert ("chosen by measurement" in capsys.readouterr().out) == is_measured
+        assert ("chosen by measurement" in tool.out(*words, *db)) == is_measured
     for words, end in ((["emit", "--stage", "schedule"], ".mlir"), (["save"], ".s")):
         files = [tmp_path / f"{name}{end}" for name in ("tuned", "plain")]
         for file, flags in zip(files, (["--tuned"], []), strict=True):
@@ -118,15 +110,14 @@ def test_other_commands_use_it_or_not(
 
 
 def test_db_lists_checks_exports_and_cleans(
-    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    path: Path, tmp_path: Path, tool: Tool
 ) -> None:
     rows = measured_database(path)
     database = Database(path)
     database.put_measured(elsewhere(rows, cpu="another"))
     database.put_measured(elsewhere(rows, context="search-0.0"))
     database.close()
-    assert main(["db", "info", "--db", str(path)]) == 0
-    text = capsys.readouterr().out
+    text = tool.out("db", "info", "--db", str(path))
     assert "1 thread, here: 810 ns, 1.23 times as fast" in text
     assert "1 thread, on another: 810 ns" in text
     assert text.count("measured ") == 2
@@ -142,6 +133,6 @@ def test_db_lists_checks_exports_and_cleans(
         rows[0].key, 0, "null", "", 1.0, 3e9, 1
     )
     Database(copy).put_measured((wrong,))
-    capsys.readouterr()
-    assert main(["db", "verify", "--db", str(copy)]) == 1
-    assert "the program has 1 holes" in capsys.readouterr().out
+    assert "the program has 1 holes" in tool.out(
+        "db", "verify", "--db", str(copy), code=1
+    )

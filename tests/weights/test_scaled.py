@@ -94,8 +94,7 @@ def test_a_kernel_of_bytes_multiplies_by_the_values(name: str) -> None:
 def test_bytes_of_groups(
     numbers: list[float], scale: float, integers: list[int]
 ) -> None:
-    x = np.array([[1.0] * 4 + numbers], np.float32)
-    scales, stored = in_bytes(x, 4)
+    scales, stored = in_bytes(np.array([[1.0] * 4 + numbers], np.float32), 4)
     np.testing.assert_array_equal(scales, np.array([[1 / 127, scale]], np.float32))
     np.testing.assert_array_equal(stored, [[127] * 4 + integers])
 

@@ -3,7 +3,6 @@
 import dataclasses
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from morello.compiler.tuning.trial import Trial
 from morello.compiler.tuning.verify import judge
 from morello.machine import AVX2
 from morello.spec import parse_spec
+from tests.threads import Here
 
 
 class Clock:
@@ -28,20 +28,6 @@ class Clock:
 
     def perf_counter(self) -> float:
         return self.now
-
-
-class Here(Executor):
-    """A pool of no thread."""
-
-    def __init__(self, *args: object) -> None:
-        pass
-
-    def submit(
-        self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
 
 
 @pytest.fixture
@@ -126,8 +112,11 @@ def test_a_call_that_is_predicted_to_take_too_long_is_not_made(
     monkeypatch: pytest.MonkeyPatch, candidates: tuple[Candidate, ...]
 ) -> None:
     slow = dataclasses.replace(candidates[1].impl, cost=100 * candidates[0].cost)
-    second = dataclasses.replace(candidates[1], impl=slow)
-    candidates = (candidates[0], second, *candidates[2:3])
+    candidates = (
+        candidates[0],
+        dataclasses.replace(candidates[1], impl=slow),
+        *candidates[2:3],
+    )
     monkeypatch.setattr(Candidate, "cost", property(lambda one: one.impl.cost))
     number, end = _tried(monkeypatch, candidates, 0.01, call=0.1)
     assert number == 2

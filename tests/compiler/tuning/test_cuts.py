@@ -16,7 +16,7 @@ from morello.search.ranges.borders import Borders, taker
 from morello.search.ranges.cover import cover
 from morello.search.storage.overlay import open_database
 from morello.spec import parse_spec
-from morello.tools.morello import main
+from tests.tool import Tool
 
 TEXT = "matmul:9..15x8x16:f32"
 """A range of several programs, of which some take sizes of their neighbours, too."""
@@ -113,13 +113,11 @@ def test_the_neighbours_of_a_slow_program_take_its_sizes(
 @pytest.mark.sampled(2)
 def test_borders_stay_where_prices_are_right(slow: set[int]) -> None:
     spec = parse_spec(TEXT, AVX2.limits)
-    measurement = measure(spec, AVX2, None, Plan(0.1))
-    assert [row.chosen for row in measurement.rows] == [1]
+    assert [row.chosen for row in measure(spec, AVX2, None, Plan(0.1)).rows] == [1]
 
 
 def test_a_program_takes_the_sizes_that_apply() -> None:
-    spec = parse_spec(TEXT, AVX2.limits)
-    borders = Borders(cover(spec, AVX2))
+    borders = Borders(cover(parse_spec(TEXT, AVX2.limits), AVX2))
     sizes = borders.reach(0, 1)
     assert sizes == (9, 12)
     ends = borders.with_reach(borders.ends, 0, sizes)
@@ -147,16 +145,12 @@ def test_a_wrong_program_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.sampled(2)
-def test_tuning_a_range_by_its_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tuning_a_range_by_its_command(tmp_path: Path, tool: Tool) -> None:
     text, db = "matmul:5..9x8x8:f32", str(tmp_path / "own.db")
     flags = ["--target", "avx2", "--threads", "1", "--db", db]
-    assert main(["tune", text, *flags, "--seconds", "0.1"]) == 0
-    printed = capsys.readouterr().out
+    printed = tool.out("tune", text, *flags, "--seconds", "0.1")
     assert "programs to 5, 6, 7, 8, 9" in printed
-    assert main(["explain", text, *flags]) == 0
-    assert printed.splitlines()[-1] in capsys.readouterr().out
+    assert printed.splitlines()[-1] in tool.out("explain", text, *flags)
     kernel = morello.compile(text, target="avx2", threads=1, db=db)
     assert kernel.solution.measured
     right_at_all_sizes(kernel, range(5, 10), 8, 8)

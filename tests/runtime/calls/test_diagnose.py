@@ -49,9 +49,24 @@ LIKE = "give an array of that shape, or compile a Spec of its shape"
 ODD = np.frombuffer(bytearray(193), np.uint8)[1:].view(F32).reshape(6, 8)
 CONSTANT = np.frombuffer(bytes(192), F32).reshape(6, 8)
 
+NO_ARRAY = "input 'lhs' is not a NumPy array but"
+SHARE = "share its memory with numpy.from_dlpack(array)"
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __dlpack__(self) -> None:
+        raise AssertionError("not asked for")
+
+
 REFUSED: list[tuple[Parameter, Any, str]] = [
-    (PLAIN, [1], f"input 'lhs' is not a NumPy array but a list; {MAKE}"),
-    (PLAIN, None, f"input 'lhs' is not a NumPy array but None; {MAKE}"),
+    (PLAIN, [1], f"{NO_ARRAY} a list; {MAKE}"),
+    (PLAIN, None, f"{NO_ARRAY} None; {MAKE}"),
+    (PLAIN, np.float64(1), f"{NO_ARRAY} a numpy.float64; {MAKE}"),
+    (PLAIN, memoryview(bytes(192)), f"{NO_ARRAY} a memoryview; {MAKE}"),
+    (PLAIN, Foreign, f"{NO_ARRAY} a type; {SHARE}"),
+    (PLAIN, Foreign(), f"{NO_ARRAY} a {__name__}.Foreign; {SHARE}"),
     (
         OUT,
         3.0,
@@ -89,6 +104,16 @@ REFUSED: list[tuple[Parameter, Any, str]] = [
     ),
     (
         PLAIN,
+        zeros(2, 6, 8),
+        f"input 'lhs' has shape (2, 6, 8), expected (1, 6, 8) or (6, 8); {LIKE}",
+    ),
+    (
+        PLAIN,
+        zeros(0, 8),
+        f"input 'lhs' has shape (0, 8), expected (1, 6, 8) or (6, 8); {LIKE}",
+    ),
+    (
+        PLAIN,
         zeros(48),
         "input 'lhs' has 1 dimensions, shape (48,), expected 3 or 2: (1, 6, 8) or "
         "(6, 8); reshape it, or compile a Spec of its shape",
@@ -96,6 +121,8 @@ REFUSED: list[tuple[Parameter, Any, str]] = [
     (PLAIN, zeros(6, 10)[:, :8], strided("input 'lhs'", "(40, 4)", row=10)),
     (PLAIN, zeros(12, 8)[::2], strided("input 'lhs'", "(64, 4)", row=16)),
     (PLAIN, zeros(8, 6).T, strided("input 'lhs'", "(4, 24)")),
+    (PLAIN, zeros(6, 8)[::-1], strided("input 'lhs'", "(-32, 4)")),
+    (PLAIN, np.broadcast_to(zeros(8), (6, 8)), strided("input 'lhs'", "(0, 4)")),
     (PLAIN, zeros(1, 6, 12)[..., :8], strided("input 'lhs'", "(288, 48, 4)", row=12)),
     (OUT, zeros(6, 10)[:, :8], strided("output 'out'", "(40, 4)", COPY, 10)),
     (OUT, zeros(6, 16)[:, ::2], strided("output 'out'", "(64, 8)", COPY)),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import morello
+from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError
 from morello.python_api import python_function
 from morello.runtime.calls.foreign_arrays import _Tensor, shared
@@ -102,13 +103,19 @@ def operands(dtype: Any = np.float32) -> tuple[Array, Array]:
     return numbers[0], numbers[1]
 
 
+A, B = operands()
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Kernel:
+    return morello.compile("matmul:8x8x8:f32", threads=1)
+
+
 @pytest.mark.parametrize("kind", [Exported, Old, Gapless, Interface])
-def test_inputs_are_taken(kind: Any) -> None:
-    a, b = operands()
-    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
-    assert np.array_equal(kernel(kind(a), kind(b)), a @ b)
-    assert np.array_equal(kernel(a, kind(b)), a @ b)
-    assert np.array_equal(kernel.bind(kind(a), kind(b))(), a @ b)
+def test_inputs_are_taken(kind: Any, kernel: Kernel) -> None:
+    assert np.array_equal(kernel(kind(A), kind(B)), A @ B)
+    assert np.array_equal(kernel(A, kind(B)), A @ B)
+    assert np.array_equal(kernel.bind(kind(A), kind(B))(), A @ B)
 
 
 def test_bf16_is_taken() -> None:
@@ -118,44 +125,36 @@ def test_bf16_is_taken() -> None:
     assert np.array_equal(kernel(Old(a), Old(b)), wanted)
 
 
-def test_an_output_is_written_where_it_is_and_given_back() -> None:
-    a, b = operands()
-    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+def test_an_output_is_written_where_it_is_and_given_back(kernel: Kernel) -> None:
     for kind in (Exported, Interface):
         out = kind(np.zeros((8, 8), np.float32))
-        assert kernel(a, b, out=out) is out
-        assert np.array_equal(out.array, a @ b)
+        assert kernel(A, B, out=out) is out
+        assert np.array_equal(out.array, A @ B)
 
 
-def test_what_must_not_be_written_is_refused_as_an_output() -> None:
-    a, b = operands()
-    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+def test_what_must_not_be_written_is_refused_as_an_output(kernel: Kernel) -> None:
     fixed = np.zeros((8, 8), np.float32)
     fixed.flags.writeable = False
     for out in (Exported(fixed), Old(np.zeros((8, 8), np.float32))):
         with pytest.raises(ArgumentError, match="'out'"):
-            kernel(a, b, out=out)
+            kernel(A, B, out=out)
 
 
-def test_gaps_and_other_dtypes_are_refused_as_of_numpy() -> None:
-    a, b = operands()
-    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+def test_gaps_and_other_dtypes_are_refused_as_of_numpy(kernel: Kernel) -> None:
     with pytest.raises(ArgumentError, match="'lhs'"):
-        kernel(Exported(a.T), b)
+        kernel(Exported(A.T), B)
     with pytest.raises(ArgumentError, match="float64"):
-        kernel(Exported(a.astype(np.float64)), b)
+        kernel(Exported(A.astype(np.float64)), B)
     with pytest.raises(ArgumentError, match="shape"):
-        kernel(Exported(a[:4]), b)
+        kernel(Exported(A[:4]), B)
 
 
-def test_elements_of_several_lanes_are_refused() -> None:
+def test_elements_of_several_lanes_are_refused(kernel: Kernel) -> None:
     """Each is a vector: there are more numbers than the shape says."""
-    a, b = operands()
-    wide = Old(a)
+    wide = Old(A)
     wide.lanes = 4
-    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
     with pytest.raises(ArgumentError, match="'lhs' cannot be shared: kernels have no"):
-        kernel(wide, b)
+        kernel(wide, B)
 
 
 @pytest.mark.parametrize("kind", [Exported, Old, Gapless])
@@ -171,14 +170,12 @@ def test_arrays_without_elements_or_axes(kind: Any, shape: tuple[int, ...]) -> N
     assert np.array_equal(result, array.array)
 
 
-def test_memory_of_another_device_is_refused() -> None:
-    a, b = operands()
-    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+def test_memory_of_another_device_is_refused(kernel: Kernel) -> None:
     with pytest.raises(ArgumentError, match=r"'rhs' cannot be shared: it is .* type 2"):
-        kernel(a, Exported(b, device=2))
-    unsaid = type("Unsaid", (), {"__dlpack__": Exported(b).__dlpack__})()
+        kernel(A, Exported(B, device=2))
+    unsaid = type("Unsaid", (), {"__dlpack__": Exported(B).__dlpack__})()
     with pytest.raises(ArgumentError, match=r"'rhs' .* shared: .*dlpack_device"):
-        kernel(a, unsaid)
+        kernel(A, unsaid)
 
 
 class Told(Exported):
@@ -208,10 +205,7 @@ def test_what_jax_traces_is_refused_with_what_takes_it() -> None:
         jax.jit(kernel)(operands()[0])
 
 
-def test_a_gradient_is_refused_until_it_is_not_wanted() -> None:
-    a, b = operands()
-    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
-
+def test_a_gradient_is_refused_until_it_is_not_wanted(kernel: Kernel) -> None:
     class Parameter(Exported):
         requires_grad = True
 
@@ -219,19 +213,17 @@ def test_a_gradient_is_refused_until_it_is_not_wanted() -> None:
             return Exported(self.array)
 
     with pytest.raises(ArgumentError, match="requires a gradient"):
-        kernel(Parameter(a), b)
+        kernel(Parameter(A), B)
 
 
-def test_bound_arrays_are_kept_alive() -> None:
-    a, b = operands()
-    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
-    exported = Exported(a.copy())
+def test_bound_arrays_are_kept_alive(kernel: Kernel) -> None:
+    exported = Exported(A.copy())
     watched = weakref.ref(exported.array)
-    bound = kernel.bind(exported, b)
+    bound = kernel.bind(exported, B)
     del exported
     gc.collect()
     assert watched() is not None
-    assert np.array_equal(bound(), a @ b)
+    assert np.array_equal(bound(), A @ B)
 
 
 def test_tensors_of_torch() -> None:

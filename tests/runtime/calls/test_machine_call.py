@@ -4,7 +4,6 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from morello.runtime.calls.function import NativeFunction
 from morello.runtime.calls.machine_call import checked
 from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Engine, compile_llvm
+from tests.child import resident
 from tests.guarded import check_in_child
 from tests.threads import in_threads
 
@@ -275,9 +275,6 @@ done:
   ret void
 }"""
     output = Parameter("c", F32, (1,), is_output=True)
-
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
     def child() -> int:
         engine = compile_llvm(text, cpu="haswell")
