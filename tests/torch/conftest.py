@@ -1,5 +1,6 @@
 """Groups of the backend by their definition."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
@@ -12,6 +13,13 @@ from morello.torch import group
 from morello.torch.group import Group
 from morello.torch.lowering import linalg_bytecode
 from morello.torch.native_call import array_of
+
+
+@pytest.fixture(autouse=True)
+def without_gradients() -> Iterator[None]:
+    """Compute without gradients, as a model that is served."""
+    with torch.no_grad():
+        yield
 
 
 def tensor_of(array: Any) -> Any:

@@ -129,10 +129,9 @@ def test_a_model_is_one_group(name: str, told: pytest.LogCaptureFixture) -> None
     make, shape = MODELS[name]
     model = make().eval()
     fast = torch.compile(model, backend="morello", options=WAIT)
-    with torch.no_grad():
-        for _ in range(2):
-            x = torch.randn(shape)
-            assert close(fast(x), model(x))
+    for _ in range(2):
+        x = torch.randn(shape)
+        assert close(fast(x), model(x))
     assert compiled(told) == 1
 
 
@@ -209,8 +208,7 @@ def test_a_change_of_a_weight_is_seen(
     )
 
     def is_right() -> bool:
-        with torch.no_grad():
-            return all(close(fast(x), model(x)) for _ in range(3))
+        return all(close(fast(x), model(x)) for _ in range(3))
 
     weight = model.conv1.weight
     shared = torch.from_file(str(tmp_path / "weights"), shared=True, size=288)
@@ -227,8 +225,7 @@ def test_a_change_of_a_weight_is_seen(
     assert is_right()
     for name, change in changes.items():
         before = len(computed)
-        with torch.no_grad():
-            change(weight)
+        change(weight)
         assert (name, is_right(), len(computed) - before) == (name, True, 1)
 
 
@@ -239,17 +236,16 @@ def test_other_weights_are_seen(freeze: bool) -> None:
     model = Residual().eval()
     fast = torch.compile(model, backend="morello", options={**WAIT, "freeze": freeze})
     x = torch.randn(1, 4, 6, 6)
-    with torch.no_grad():
-        fast(x)
-        model.conv2.weight = nn.Parameter(torch.randn(4, 4, 3, 3))
-        assert close(fast(x), model(x))
-        other = {name: t.abs() + 1 for name, t in model.state_dict().items()}
-        model.load_state_dict(other)
-        assert close(fast(x), model(x))
-        model.load_state_dict({n: t + 1 for n, t in other.items()}, assign=True)
-        assert close(fast(x), model(x))
-        model.norm2.running_var.add_(1)
-        assert close(fast(x), model(x))
+    fast(x)
+    model.conv2.weight = nn.Parameter(torch.randn(4, 4, 3, 3))
+    assert close(fast(x), model(x))
+    other = {name: t.abs() + 1 for name, t in model.state_dict().items()}
+    model.load_state_dict(other)
+    assert close(fast(x), model(x))
+    model.load_state_dict({n: t + 1 for n, t in other.items()}, assign=True)
+    assert close(fast(x), model(x))
+    model.norm2.running_var.add_(1)
+    assert close(fast(x), model(x))
 
 
 @pytest.mark.parametrize("freeze", [False, True])
@@ -273,12 +269,11 @@ def test_packed_weights_are_seen(
     known = {"wait": True, "threads": 1, **options}
     fast = torch.compile(model, backend="morello", options=known)
     x = torch.randn(6, 32)
-    with torch.no_grad():
-        fast(x)
-        model.weight.add_(1)
-        if "freeze" not in options:
-            model.weight.data.add_(1)
-        assert close(fast(x), model(x))
+    fast(x)
+    model.weight.add_(1)
+    if "freeze" not in options:
+        model.weight.data.add_(1)
+    assert close(fast(x), model(x))
     assert "its copies of weights in panels take 0.01 MB" in told.text
 
 
@@ -287,8 +282,11 @@ def test_gradients_are_those_of_eager(told: pytest.LogCaptureFixture) -> None:
     model = VitBlock()
     fast = torch.compile(model, backend="morello", options=WAIT)
     x = torch.randn(1, 6, 16, requires_grad=True)
-    wanted = torch.autograd.grad(model(x).square().sum(), [x, *model.parameters()])
-    gradients = torch.autograd.grad(fast(x).square().sum(), [x, *model.parameters()])
+    with torch.enable_grad():
+        wanted = torch.autograd.grad(model(x).square().sum(), [x, *model.parameters()])
+        gradients = torch.autograd.grad(
+            fast(x).square().sum(), [x, *model.parameters()]
+        )
     for one, other in zip(gradients, wanted, strict=True):
         assert close(one, other)
     assert compiled(told) >= 2
@@ -308,12 +306,11 @@ def test_it_is_eager_until_the_program_is_found(
     model = Mlp().eval()
     fast = torch.compile(model, backend="morello", options={**WAIT, "wait": False})
     x = torch.randn(3, 16)
-    with torch.no_grad():
-        assert torch.equal(fast(x), model(x))
-        assert not morello.torch.wait(timeout=0)
-        may_go_on.set()
-        assert morello.torch.wait()
-        assert close(fast(x), model(x))
+    assert torch.equal(fast(x), model(x))
+    assert not morello.torch.wait(timeout=0)
+    may_go_on.set()
+    assert morello.torch.wait()
+    assert close(fast(x), model(x))
     assert compiled(told) == 1
 
 
@@ -321,11 +318,10 @@ def test_weights_are_read_where_they_lie() -> None:
     model = Mlp().eval()
     fast = torch.compile(model, backend="morello", options=WAIT)
     x = torch.randn(3, 16)
-    with torch.no_grad():
-        fast(x)
-        for weights in model.parameters():
-            weights.add_(0.5)
-        assert close(fast(x), model(x))
+    fast(x)
+    for weights in model.parameters():
+        weights.add_(0.5)
+    assert close(fast(x), model(x))
 
 
 def test_what_is_not_covered_stays_eager(told: pytest.LogCaptureFixture) -> None:
@@ -336,8 +332,7 @@ def test_what_is_not_covered_stays_eager(told: pytest.LogCaptureFixture) -> None
 
     fast = torch.compile(around, backend="morello", options=WAIT)
     x = torch.randn(3, 16)
-    with torch.no_grad():
-        assert close(fast(x), around(x))
+    assert close(fast(x), around(x))
     assert compiled(told) == 2
 
 
@@ -351,8 +346,7 @@ def test_a_group_that_is_refused_stays_eager(
     model = Mlp().eval()
     fast = torch.compile(model, backend="morello", options=WAIT)
     x = torch.randn(3, 16)
-    with torch.no_grad():
-        assert torch.equal(fast(x), model(x))
+    assert torch.equal(fast(x), model(x))
     (message,) = [r.message for r in told.records if "stays eager" in r.message]
     assert "aten.addmm.default" in message
     assert message.endswith("stays eager: something has no Spec")
@@ -380,15 +374,14 @@ def test_a_group_is_divided_at_what_is_refused(
 
     fast = torch.compile(around, backend="morello", options=WAIT)
     x = torch.randn(3, 16)
-    with torch.no_grad():
-        for _ in range(2):
-            result, wanted = fast(x), around(x)
-            for one, other in zip(result, wanted, strict=True):
-                assert close(one, other)
-                assert one.stride() == other.stride()
-        for weights in model.parameters():
-            weights.add_(0.5)
-        assert close(fast(x)[0], around(x)[0])
+    for _ in range(2):
+        result, wanted = fast(x), around(x)
+        for one, other in zip(result, wanted, strict=True):
+            assert close(one, other)
+            assert one.stride() == other.stride()
+    for weights in model.parameters():
+        weights.add_(0.5)
+    assert close(fast(x)[0], around(x)[0])
     assert len(set(native)) == 2
     assert len(native) == 2 * 3  # of each of three calls
     messages = [r.message for r in told.records]
@@ -440,8 +433,7 @@ def test_arguments_may_lie_anywhere() -> None:
     model = Mlp().eval()
     fast = torch.compile(model, backend="morello", options=WAIT)
     x = torch.randn(32, 6).T[:, ::2]
-    with torch.no_grad():
-        assert close(fast(x), model(x))
+    assert close(fast(x), model(x))
 
 
 def test_other_shapes(told: pytest.LogCaptureFixture) -> None:
@@ -449,12 +441,11 @@ def test_other_shapes(told: pytest.LogCaptureFixture) -> None:
     model = nn.Sequential(nn.LayerNorm(16), nn.ReLU()).eval()
     options = {**WAIT, "shapes": 2}
     fast = torch.compile(model, backend="morello", options=options)
-    with torch.no_grad():
-        for rows in (3, 5, 7, 9, 11, 5):
-            x = torch.randn(rows, 16)
-            assert close(fast(x), model(x))
-        model[0].weight.mul_(2)
+    for rows in (3, 5, 7, 9, 11, 5):
+        x = torch.randn(rows, 16)
         assert close(fast(x), model(x))
+    model[0].weight.mul_(2)
+    assert close(fast(x), model(x))
     messages = [r.message for r in told.records if r.name == "morello.torch"]
     assert sum(m.startswith("compiled a group") for m in messages) == 3
     (message,) = [m for m in messages if "stay eager" in m]
@@ -474,7 +465,7 @@ def test_models_in_narrow_floats(
         model, x = model.to(dtype), x.to(dtype)
     fast = torch.compile(model, backend="morello", options=WAIT)
     cast = torch.autocast("cpu", dtype, enabled=is_cast, cache_enabled=False)
-    with torch.no_grad(), cast:
+    with cast:
         result, eager = fast(x), model(x)
         assert result.dtype == eager.dtype
         assert torch.allclose(result, eager, rtol=2**-6, atol=2**-6)
@@ -486,9 +477,8 @@ def test_models_in_narrow_floats(
 def test_other_dtypes_stay_eager_and_are_named(told: pytest.LogCaptureFixture) -> None:
     model = nn.Linear(4, 4).double()
     x = torch.randn(2, 4, dtype=torch.float64)
-    with torch.no_grad():
-        result = torch.compile(model, backend="morello", options=WAIT)(x)
-        assert torch.equal(result, model(x))
+    result = torch.compile(model, backend="morello", options=WAIT)(x)
+    assert torch.equal(result, model(x))
     left, message = [r.message for r in told.records if r.name == "morello.torch"]
     assert left == "ops that no group takes: aten.addmm.default (of torch.float64)"
     assert message.startswith("ops of float64 stay eager, and groups have float32, ")
@@ -510,8 +500,7 @@ def test_what_dynamo_leaves_is_told(
 ) -> None:
     graph_breaks.watch()
     fast = torch.compile(function, backend="morello", options=WAIT)
-    with torch.no_grad():
-        fast(torch.randn(3, 4))
+    fast(torch.randn(3, 4))
     assert re.search(words, told.text)
 
 
@@ -521,9 +510,8 @@ def test_the_share_of_eager_is_told_once(told: pytest.LogCaptureFixture) -> None
 
     fast = torch.compile(function, backend="morello", options=WAIT)
     x = torch.randn(3, 8)
-    with torch.no_grad():
-        for _ in range(4):
-            assert torch.allclose(fast(x), function(x))
+    for _ in range(4):
+        assert torch.allclose(fast(x), function(x))
     shares = [r.message for r in told.records if r.message.startswith("eager has")]
     assert len(shares) == 1
     match = re.fullmatch(

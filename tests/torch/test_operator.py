@@ -26,8 +26,7 @@ def test_opcheck_passes(spec: str, dtypes: str) -> None:
 
 
 def test_a_batch_of_one_is_left_out_where_all_leave_it_out() -> None:
-    kernel = morello.compile("matmul:3x4x5:f32")
-    product = morello.torch.operator(kernel)
+    product = morello.torch.operator(morello.compile("matmul:3x4x5:f32"))
     x, w = torch.randn(3, 4), torch.randn(4, 5)
     for lhs, rhs in ((x[None], w[None]), (x[None], w), (x, w[None])):
         result = product(lhs, rhs)
@@ -38,8 +37,7 @@ def test_a_batch_of_one_is_left_out_where_all_leave_it_out() -> None:
 
 
 def test_it_is_exported() -> None:
-    kernel = morello.compile("matmul:3x4x5:f32")
-    product = morello.torch.operator(kernel)
+    product = morello.torch.operator(morello.compile("matmul:3x4x5:f32"))
 
     class Layer(torch.nn.Module):
         def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -53,8 +51,7 @@ def test_it_is_exported() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    kernel = morello.compile("matmul:3x4x5:f32")
-    product = morello.torch.operator(kernel)
+    product = morello.torch.operator(morello.compile("matmul:3x4x5:f32"))
     with pytest.raises(ArgumentError, match=r"'rhs' is torch\.float32"):
         product(torch.randn(3, 4), torch.randn(5, 4))
     with pytest.raises(ArgumentError, match="not a kernel"):
@@ -69,8 +66,7 @@ def test_kernels_of_equal_code_are_operators_of_their_own() -> None:
     x = torch.randn(3, 4)
     layers = [torch.nn.Linear(4, 5) for _ in range(2)]
     for layer in layers:
-        kernel = morello.torch.export(layer, (x,))
-        result = morello.torch.operator(kernel)(x)
+        result = morello.torch.operator(morello.torch.export(layer, (x,)))(x)
         assert torch.allclose(result, layer(x), rtol=1e-5, atol=1e-5)
     for dtype in (torch.int8, torch.uint8):
         bytes_ = torch.arange(12, dtype=dtype).reshape(3, 4)

@@ -125,8 +125,7 @@ def test_arrays_of_weights_are_computed_again_when_one_changes(
 def test_counters_are_not_asked_of_weights_that_have_none() -> None:
     with torch.inference_mode():
         weight = torch.ones(4)
-    model = Sums()
-    weights = native_call.Weights(model, (0,), True)  # type: ignore[arg-type]
+    weights = native_call.Weights(Sums(), (0,), True)  # type: ignore[arg-type]
     assert sums(weights, [weight]) == [4]
     weight.numpy()[0] = 3
     assert sums(weights, [weight]) == [6]
@@ -476,8 +475,7 @@ def test_places_of_floats_are_found_through_what_groups_know() -> None:
     known = ops.KNOWN
 
     def places_of(function: Any, *inputs: Any) -> bool:
-        graph = traced(function, *inputs)
-        (output,) = graph.graph.find_nodes(op="output")
+        (output,) = traced(function, *inputs).graph.find_nodes(op="output")
         return places.is_of_floats(output.args[0], known)
 
     i = torch.tensor([1, 2, 0])

@@ -89,11 +89,10 @@ def test_places_and_masks_alone_are_computed_by_eager(
 ) -> None:
     model = Counted().eval()
     fast = torch.compile(model, backend="morello", options={**WAIT, "batch": 4})
-    with torch.no_grad():
-        for words in (3, 2, 4):
-            x = torch.randint(0, 4, (2, words))
-            torch._dynamo.mark_dynamic(x, 1)
-            torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
+    for words in (3, 2, 4):
+        x = torch.randint(0, 4, (2, words))
+        torch._dynamo.mark_dynamic(x, 1)
+        torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
     assert len(messages(told, "compiled a group")) == 1
     assert not messages(told, "a graph is compiled for each shape")
 
@@ -107,15 +106,14 @@ def test_one_compilation_for_every_size(
     models["images"] = Residual
     model = models[which]().eval()
     fast = torch.compile(model, backend="morello", options={**WAIT, "batch": 4})
-    with torch.no_grad():
-        for rows in (3, 2, 4):
-            x = torch.randn(rows, 4)
-            if which == "places":
-                x = torch.randint(0, 10, (rows, 4))
-            if which == "images":
-                x = torch.randn(rows, 3, 4, 4)
-            torch._dynamo.mark_dynamic(x, 0)
-            torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
+    for rows in (3, 2, 4):
+        x = torch.randn(rows, 4)
+        if which == "places":
+            x = torch.randint(0, 10, (rows, 4))
+        if which == "images":
+            x = torch.randn(rows, 3, 4, 4)
+        torch._dynamo.mark_dynamic(x, 0)
+        torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
     assert len(messages(told, "compiled a group")) == 1
     assert not messages(told, "a graph is compiled for each shape")
 
@@ -126,13 +124,12 @@ def test_sizes_outside_are_compiled_for_themselves(
 ) -> None:
     model = nn.Sequential(nn.LayerNorm(8), nn.ReLU()).eval()
     fast = torch.compile(model, backend="morello", options={**WAIT, "batch": 4})
-    with torch.no_grad():
-        for rows in (2, 5, 4, 5, 3):
-            x = torch.randn(rows, 8)
-            torch._dynamo.mark_dynamic(x, 0)
-            torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
-        model[0].weight.mul_(2)
+    for rows in (2, 5, 4, 5, 3):
+        x = torch.randn(rows, 8)
+        torch._dynamo.mark_dynamic(x, 0)
         torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
+    model[0].weight.mul_(2)
+    torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
     assert len(messages(told, "compiled a group")) == 2
 
 
@@ -237,14 +234,13 @@ def test_a_cache_that_grows(told: pytest.LogCaptureFixture) -> None:
     options = {**WAIT, "time_limit": 0.5, "shapes": 2}
     fast = torch.compile(model, backend="morello", options=options)
     past = tuple(torch.randn(1, 2, 4, 8) for _ in range(2))
-    with torch.no_grad():
-        for step in range(6):
-            x = torch.randn(1, 1, 16)
-            wanted, grown = model(x, past)
-            torch.testing.assert_close(fast(x, past), (wanted, grown))
-            past = grown
-            if step == 1:
-                before = len(messages(told, "compiled a group"))
+    for step in range(6):
+        x = torch.randn(1, 1, 16)
+        wanted, grown = model(x, past)
+        torch.testing.assert_close(fast(x, past), (wanted, grown))
+        past = grown
+        if step == 1:
+            before = len(messages(told, "compiled a group"))
     assert len(messages(told, "compiled a group")) == before > 0
     assert not messages(told, "ops stay eager")
     assert not messages(told, "a graph")
@@ -274,15 +270,14 @@ def test_masks_of_as_many_queries_as_keys(
 
     layer = Layer()
     fast = torch.compile(layer, backend="morello", options={**WAIT, "batch": 4})
-    with torch.no_grad():
-        for length in (3, 4, 2):
-            x, mask = torch.randn(2, length, 8), torch.randn(length, length)
-            torch._dynamo.mark_dynamic(x, 1)
-            if not is_causal:
-                torch._dynamo.mark_dynamic(mask, (0, 1))
-            arguments = x, mask if not is_causal else None
-            torch.testing.assert_close(
-                fast(*arguments), layer(*arguments), rtol=1e-4, atol=1e-5
-            )
+    for length in (3, 4, 2):
+        x, mask = torch.randn(2, length, 8), torch.randn(length, length)
+        torch._dynamo.mark_dynamic(x, 1)
+        if not is_causal:
+            torch._dynamo.mark_dynamic(mask, (0, 1))
+        arguments = x, mask if not is_causal else None
+        torch.testing.assert_close(
+            fast(*arguments), layer(*arguments), rtol=1e-4, atol=1e-5
+        )
     assert not messages(told, "a graph is compiled for each shape")
     assert len(messages(told, "compiled a group")) == 1

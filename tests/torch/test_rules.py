@@ -45,8 +45,9 @@ FIRST, SECOND = PAIRS[:, 0].clone(), PAIRS[:, 1].clone()
 UNLIKE = PAIRS[~((PAIRS == 0).all(1) & (FIRST.signbit() != SECOND.signbit()))].T.clone()
 """Without zeros of two signs, of which either is the larger."""
 
+SIGNS = torch.tensor([-7.5, -2.0, -0.0, 0.0, 1.5, 2.0, 6.0, math.nan])
+SIGNED = torch.cartesian_prod(SIGNS, SIGNS).T.clone()
 IMAGE, LINE = numbers(2, 3, 4, 5), numbers(2, 3, 7)
-
 
 BAG_TABLE = X[0].clone()
 BAG_TABLE[0, :3] = torch.tensor([math.nan, math.inf, -math.inf])
@@ -120,7 +121,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "attention": (attend, QKV),
     "causal": (lambda *x: attend(*x, is_causal=True), QKV),
-    "scale": (lambda *x: attend(*x, scale=0.3), QKV),
+    "scale": (lambda *x: [attend(*x, scale=s) for s in (0.3, 0.0, -0.5)], QKV),
     "shared heads": (lambda *x: attend(*x, enable_gqa=True), FEW),
     "bias": (lambda *x: attend(*x[:3], attn_mask=x[3]), (*QKV, BIAS)),
     "mask": (lambda *x: attend(*x[:3], attn_mask=x[3]), (*QKV, BIAS > 0)),
@@ -215,6 +216,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "fmax": (torch.fmax, (*UNLIKE,)),
     "fmin": (torch.fmin, (*UNLIKE,)),
     "fmod": (torch.fmod, (X * 9, X.flip(0))),
+    "fmod of any signs": (torch.fmod, (*SIGNED,)),
     "fmod by a number": (lambda x: torch.fmod(x, -1.5), (X * 9,)),
     "fmod of zeros": (lambda x: torch.fmod(x, 2.0), (torch.tensor([0.0, -0.0, -2]),)),
     "places of a number": (lambda x: (x.argmax(), x.argmin()), (X[0, 0, 0],)),

@@ -65,8 +65,7 @@ def run(model: nn.Module, x: Any = X, **options: Any) -> None:
         torch._dynamo.mark_dynamic(x, 0)
     every = {"wait": True, "threads": 1, **options}
     fast = torch.compile(model.eval(), backend="morello", options=every)
-    with torch.no_grad():
-        torch.testing.assert_close(fast(x), model(x), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(fast(x), model(x), rtol=1e-5, atol=1e-6)
 
 
 def test_a_second_process_lowers_nothing(lowered: list[Any]) -> None:
