@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import morello
-from tests.tracing.test_jit import arrays
+from tests.tracing.beside import arrays, check
 
 
 def heads(q: Any, k: Any, v: Any) -> Any:
@@ -17,10 +17,7 @@ def heads(q: Any, k: Any, v: Any) -> Any:
 
 @pytest.mark.sampled(2)
 def test_heads_are_what_numpy_computes() -> None:
-    inputs = arrays((2, 5, 7), (2, 6, 7), (2, 6, 8))
-    result = morello.jit(heads, threads=1)(*inputs)
-    assert result.dtype == np.float32
-    np.testing.assert_allclose(result, heads(*inputs), rtol=2e-5, atol=2e-5)
+    check(heads, arrays((2, 5, 7), (2, 6, 7), (2, 6, 8)))
 
 
 @pytest.mark.sampled(2)

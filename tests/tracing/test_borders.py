@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import morello
+from tests.tracing.beside import pairs
 
 INF, NAN = np.inf, np.nan
 GAPS = [[1, NAN, 3, 4], [2, 2, NAN, NAN], [0, 1, 2, 3], [NAN] * 4]
@@ -39,10 +40,7 @@ def test_special_values_are_those_of_numpy(name: str) -> None:
         warnings.simplefilter("ignore")
         wanted = function(x)
         result = morello.jit(function, threads=1)(x)
-    several = isinstance(wanted, tuple)
-    for one, other in zip(
-        *((result, wanted) if several else ([result], [wanted])), strict=True
-    ):
+    for one, other in pairs(result, wanted):
         np.testing.assert_allclose(one, other, rtol=1e-5)
         zeros = other == 0
         assert np.array_equal(np.signbit(one)[zeros], np.signbit(other)[zeros])

@@ -10,6 +10,7 @@ import pytest
 import morello
 import morello.nn
 from morello.errors import MorelloError
+from tests.tracing.beside import check
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -65,26 +66,6 @@ def test_narrow_floats_are_rounded_as_numpy_rounds(name: str, dtype: Any) -> Non
     function, shapes = HALVES[name]
     arrays = [numbers(dtype, *shape, seed=i) for i, shape in enumerate(shapes)]
     check(function, arrays, tolerance=4 * 2.0 ** -(7 if dtype == BF16 else 10))
-
-
-def check(
-    function: Callable[..., Any], arrays: list[Any], tolerance: float = 1e-5
-) -> None:
-    """Results have NumPy's dtypes, float64 but as float32, and its elements."""
-    computed = morello.jit(function)(*arrays)
-    with np.errstate(over="ignore"):
-        wanted = function(*arrays)
-    pairs = [(computed, wanted)]
-    if isinstance(wanted, tuple):
-        pairs = list(zip(computed, wanted, strict=True))
-    for one, other in pairs:
-        dtype = np.asarray(other).dtype
-        assert one.dtype == (np.float32 if dtype == np.float64 else dtype)
-        if one.dtype.kind in "biu":
-            assert np.array_equal(one, other)
-        else:
-            wide = (np.asarray(x).astype(np.float64) for x in (one, other))
-            np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance)
 
 
 def test_numbers_of_python_take_the_dtype_of_arrays() -> None:

@@ -13,10 +13,10 @@ from morello.machine import AVX2
 from morello.tracing.arguments import filled
 from morello.tracing.jit import _shapes
 from morello.tracing.traced import TracedFunction
+from tests.tracing.beside import Array, arrays, pairs
 
 pytestmark = pytest.mark.quick
 
-Array = np.ndarray[Any, Any]
 Functions = list[tuple[Callable[..., Any], list[tuple[int, ...]]]]
 
 
@@ -31,11 +31,6 @@ def by_definition(function: Callable[..., Any], arguments: list[Array]) -> Any:
     results = traced.model().evaluate(*arguments)
     outputs = results if isinstance(results, tuple) else (results,)
     return filled(traced.results, (result.of(outputs) for result in traced.returned))
-
-
-def drawn(shapes: list[tuple[int, ...]]) -> list[Array]:
-    rng = np.random.default_rng(0)
-    return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
 
 
 def cosines(x: Any) -> Any:
@@ -188,11 +183,10 @@ ELEMENTS: Functions = [
 def test_graphs_mean_what_numpy_computes(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]
 ) -> None:
-    inputs = drawn(shapes)
+    inputs = arrays(*shapes)
     wanted = function(*(array.astype(np.float64) for array in inputs))
     result = by_definition(function, inputs)
-    many = isinstance(wanted, tuple)
-    for got, want in zip(result, wanted, strict=True) if many else [(result, wanted)]:
+    for got, want in pairs(result, wanted):
         assert got.shape == np.shape(want)
         largest = max(1.0, np.abs(want).max())  # what cancels is as far off
         np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7 * largest)
@@ -235,7 +229,7 @@ CONVOLUTIONS: list[tuple[dict[str, Any], tuple[int, ...], Any]] = [
 def test_convolutions_with_every_option(
     options: dict[str, Any], filters: tuple[int, ...], around: Any
 ) -> None:
-    x, w = drawn([(2, 4, 9, 8), filters])
+    x, w = arrays((2, 4, 9, 8), filters)
     result = by_definition(lambda x, w: morello.nn.conv2d(x, w, **options), [x, w])
     (a, b), (c, d) = (
         np.broadcast_to(options.get(name, 1), 2) for name in ("stride", "dilation")
@@ -303,7 +297,7 @@ def test_a_function_that_is_too_large_for_a_graph_is_several() -> None:
 
     model = morello.trace(power, (4, 4))
     assert len(model.parts) == 6
-    x = drawn([(4, 4)])[0] / 4
+    x = arrays((4, 4))[0] / 4
     np.testing.assert_allclose(model.evaluate(x), power(x), rtol=1e-5)
 
 

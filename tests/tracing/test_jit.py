@@ -11,18 +11,19 @@ from numpy.lib.stride_tricks import sliding_window_view
 import morello
 from morello.errors import MorelloError
 from morello.frontends.model import Model
-
-Array = np.ndarray[Any, Any]
-
-
-def arrays(*shapes: tuple[int, ...]) -> list[Array]:
-    rng = np.random.default_rng(0)
-    return [rng.standard_normal(shape, np.float32) for shape in shapes]
+from tests.tracing.beside import Array, arrays, check
 
 
 def softmax_of_rows(x: Any) -> Any:
     powers = np.exp(x - x.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)
+
+
+def filtered(x: Any) -> Any:
+    h = x[0]
+    for row in range(1, 7):
+        h = 0.5 * h + x[row]
+    return h
 
 
 HELD = arrays((4, 3))[0]
@@ -54,6 +55,20 @@ FUNCTIONS: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
     (lambda x: (np.tanh(x.reshape(4, 3, 3)) @ HELD.T).reshape(6, 8), [(4, 9)]),
     (lambda x: (lambda y: y @ y.T)(x - x.mean(1, keepdims=True)), [(4, 9)]),
     (lambda x, s: x * s + s, [(4, 9), ()]),
+    # Parts whose results are stored on the way.
+    (lambda a, b, c, d, e: a + b + c + d + e, [(4, 5)] * 5),
+    (lambda x: (x + 1).reshape(4, -1).sum(1), [(2, 3, 4)]),
+    (lambda x: (x @ HELD).T.reshape(-1) * 2, [(5, 4)]),
+    (lambda x: np.pad(x * 2, ((1, 0), (0, 2))) + 1, [(4, 3)]),
+    (lambda x: np.pad(x * 2, 1, constant_values=3) + 1, [(4, 3)]),
+    (lambda x: sliding_window_view(np.tanh(x), 3)[::2].mean(-1), [(9,)]),
+    (lambda x: np.concatenate([x @ HELD, x[:2, :3] * 2]) @ HELD.T, [(5, 4)]),
+    (lambda x: (sliding_window_view(x, 2) + 1).reshape(-1) * 2, [(5,)]),
+    # More is read than one kernel does.
+    (lambda *xs: xs[0] + xs[1] * xs[2] - xs[3] / xs[4] + xs[5] * xs[6], [(3, 4)] * 7),
+    (lambda *xs: (xs[0] * xs[1] + xs[2] * xs[3] + xs[4] * xs[5]).sum(1), [(3, 4)] * 6),
+    (filtered, [(7, 5)]),
+    (lambda *xs: (sum(xs), xs[0] * xs[5]), [(4,)] * 6),
 ]
 
 
@@ -62,15 +77,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
 def test_it_computes_what_numpy_does(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]
 ) -> None:
-    inputs = arrays(*shapes)
-    wanted = function(*inputs)
-    result = morello.jit(function, threads=1)(*inputs)
-    many = isinstance(wanted, tuple)
-    pairs = zip(result, wanted, strict=True) if many else [(result, wanted)]
-    for got, want in pairs:
-        assert got.shape == want.shape
-        assert got.dtype == np.float32
-        assert np.allclose(got, want, rtol=2e-5, atol=2e-5)
+    check(function, arrays(*shapes), threads=1, time_limit=2)
 
 
 def test_functions_of_nn_are_short_names() -> None:
@@ -337,37 +344,6 @@ def test_results_without_a_program_as_a_whole_are_parts_of_one_function() -> Non
     assert len(parts.kernel((7, 2)).specs) == 3
 
 
-def _filtered(x: Any) -> Any:
-    h = x[0]
-    for row in range(1, 7):
-        h = 0.5 * h + x[row]
-    return h
-
-
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize(
-    ("function", "count", "shape"),
-    [
-        (lambda *xs: xs[0] + xs[1] * xs[2] - xs[3] / xs[4] + xs[5] * xs[6], 7, (3, 4)),
-        (lambda *xs: (xs[0] * xs[1] + xs[2] * xs[3] + xs[4] * xs[5]).sum(1), 6, (3, 4)),
-        (_filtered, 1, (7, 5)),
-        (lambda *xs: (sum(xs), xs[0] * xs[5]), 6, (4,)),
-    ],
-    ids=["map", "reduction", "rows", "two results"],
-)
-def test_what_reads_more_than_a_kernel_does_is_several(
-    function: Callable[..., Any], count: int, shape: tuple[int, ...]
-) -> None:
-    inputs = arrays(*[shape] * count)
-    compiled = morello.jit(function, threads=1, time_limit=2)
-    results, wanted = compiled(*inputs), function(*inputs)
-    for result, right in zip(
-        *((x if isinstance(x, tuple) else (x,)) for x in (results, wanted)), strict=True
-    ):
-        assert result.shape == right.shape
-        np.testing.assert_allclose(result, right, rtol=1e-4, atol=1e-5)
-
-
 def layers(x: Any, weights: Any) -> Any:
     for weight in weights:
         x = np.maximum(x @ weight, 0)
@@ -422,29 +398,6 @@ def test_maps_of_any_number_are_cut(function: Callable[..., Any]) -> None:
     x = arrays((3, 5))[0] / 4
     result = morello.jit(function, threads=1, time_limit=2)(x)
     np.testing.assert_allclose(result, function(x), rtol=1e-5)
-
-
-STORED: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
-    (lambda a, b, c, d, e: a + b + c + d + e, [(4, 5)] * 5),
-    (lambda x: (x + 1).reshape(4, -1).sum(1), [(2, 3, 4)]),
-    (lambda x: (x @ HELD).T.reshape(-1) * 2, [(5, 4)]),
-    (lambda x: np.pad(x * 2, ((1, 0), (0, 2))) + 1, [(4, 3)]),
-    (lambda x: np.pad(x * 2, 1, constant_values=3) + 1, [(4, 3)]),
-    (lambda x: sliding_window_view(np.tanh(x), 3)[::2].mean(-1), [(9,)]),
-    (lambda x: np.concatenate([x @ HELD, x[:2, :3] * 2]) @ HELD.T, [(5, 4)]),
-    (lambda x: (sliding_window_view(x, 2) + 1).reshape(-1) * 2, [(5,)]),
-]
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("function", "shapes"), STORED)
-def test_what_is_stored_on_the_way(
-    function: Callable[..., Any], shapes: list[tuple[int, ...]]
-) -> None:
-    inputs = arrays(*shapes)
-    result = morello.jit(function, threads=1)(*inputs)
-    assert result.shape == function(*inputs).shape
-    assert np.allclose(result, function(*inputs), rtol=2e-5, atol=2e-5)
 
 
 @pytest.mark.sampled(3)

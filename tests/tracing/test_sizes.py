@@ -10,6 +10,7 @@ import morello
 from morello.errors import ArgumentError, MorelloError
 from morello.spec import SizeRange
 from tests.guarded import check_canaries, check_in_child, guarded_array
+from tests.tracing.beside import pairs
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -62,9 +63,7 @@ def test_one_kernel_takes_every_size(
             result = jitted(*arrays)
             kernels.add(jitted.kernel(*(each.shape for each in inputs)))
             wanted = function(*inputs)
-            many = isinstance(wanted, tuple)
-            pairs = zip(result, wanted, strict=True) if many else [(result, wanted)]
-            for got, want in pairs:
+            for got, want in pairs(result, wanted):
                 assert got.shape == want.shape
                 np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)
             for array in arrays:
