@@ -1,6 +1,6 @@
 """Models of ONNX for tests, and what ONNX's reference computes of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import morello
+from morello.frontends.model import Model
 
 FLOAT = onnx.TensorProto.FLOAT
 Shape = tuple[int | str, ...]
@@ -68,9 +69,14 @@ def drawn(shape: tuple[int, ...], seed: int = 1) -> Any:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
+def read(proto: Any, **options: Any) -> Model:
+    """The parts of a model; options as `morello.from_onnx` has them."""
+    return morello.from_onnx(proto.SerializeToString(), **options)
+
+
 def evaluated(proto: Any, *arrays: Any) -> Any:
     """The results of a model by the definitions of its parts."""
-    return morello.from_onnx(proto.SerializeToString()).evaluate(*arrays)
+    return read(proto).evaluate(*arrays)
 
 
 def check_by_reference(
@@ -85,8 +91,27 @@ def check_by_reference(
         np.testing.assert_allclose(result, other, rtol=rtol, atol=atol)
 
 
+def check_node(
+    layer: Any,
+    shapes: Sequence[tuple[int, ...]],
+    constants: Mapping[str, Any],
+    opset: int = 20,
+) -> None:
+    """Check the results of a node, of arrays of some shapes and of constants."""
+    names = [name for name in layer.input if name and name not in constants]
+    arguments = dict(zip(names, shapes, strict=True))
+    results = dict.fromkeys(filter(None, layer.output))
+    proto = model([layer], arguments, results, constants, opset)
+    arrays = [drawn(shape, seed) for seed, shape in enumerate(shapes, 1)]
+    check_by_reference(proto, *arrays, rtol=2e-5, atol=2e-6)
+
+
+def parsed(text: str) -> Any:
+    """A model of a graph in ONNX's text."""
+    return onnx.parser.parse_model(HEAD + text)
+
+
 def run(text: str, *arrays: Any, fallback: bool = False) -> Any:
     """The results of the kernel of a graph in ONNX's text."""
-    data = onnx.parser.parse_model(HEAD + text).SerializeToString()
-    read = morello.from_onnx(data, fallback=fallback)
-    return read.compile(threads=1, time_limit=2)(*arrays)
+    graph = read(parsed(text), fallback=fallback)
+    return graph.compile(threads=1, time_limit=2)(*arrays)

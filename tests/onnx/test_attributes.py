@@ -14,7 +14,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 import morello
-from tests.onnx.models import model, node
+from tests.onnx.models import model, node, read
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -167,12 +167,12 @@ def test_it_is_read_or_refused(case: Case) -> None:
     proto = model([layer], inputs, {"y": kinds.get(op, 1)}, held)
     (wanted,) = ReferenceEvaluator(proto).run(None, inputs)
     try:
-        read = morello.from_onnx(proto.SerializeToString(), fallback=True)
+        program = read(proto, fallback=True)
     except morello.MorelloError as error:
         if "layer" not in str(error):
             raise
         return
-    result = read.evaluate(*arrays)
+    result = program.evaluate(*arrays)
     assert isinstance(result, np.ndarray)
     assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
     np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-6)

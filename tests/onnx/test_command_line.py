@@ -9,6 +9,7 @@ import pytest
 
 from morello.tools.morello import main
 from tests.onnx.models import model, node
+from tests.tool import Tool
 
 Capture = pytest.CaptureFixture[str]
 
@@ -36,12 +37,10 @@ def test_run_reads_and_writes_arrays(file: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(names[1]), wanted)
 
 
-def test_bench_and_explain_take_it(file: str, capsys: Capture) -> None:
+def test_bench_and_explain_take_it(file: str, tool: Tool) -> None:
     bench = ["bench", file, "--shape", "x=2,8", "--seconds", "0.01", "--json"]
-    assert main([*bench, *FLAGS]) == 0
-    assert json.loads(capsys.readouterr().out)
-    assert main(["explain", file, "--shape", "x=2,8", *FLAGS]) == 0
-    assert "part 0: " in capsys.readouterr().out
+    assert json.loads(tool.out(*bench, *FLAGS))
+    assert "part 0: " in tool.out("explain", file, "--shape", "x=2,8", *FLAGS)
 
 
 @pytest.mark.parametrize(
@@ -65,16 +64,19 @@ def test_other_shapes_are_refused(
     assert re.search(message, err, re.MULTILINE), err
 
 
-def test_shapes_are_of_onnx_alone(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["run", "fill:4", "--shape", "x=4", *FLAGS]) == 2
-    assert "'fill:4' is no program in a file" in capsys.readouterr().err
+def test_shapes_are_of_onnx_alone(tmp_path: Path, tool: Tool) -> None:
+    assert "'fill:4' is no program in a file" in tool.err(
+        "run", "fill:4", "--shape", "x=4", *FLAGS, code=2
+    )
     path = tmp_path / "f.mlir"
     four = "tensor<4xf32>"
     path.write_text(f"func.func @f(%x: {four}) -> {four} {{return %x : {four}}}")
-    assert main(["run", str(path), "--shape", "x=4", *FLAGS]) == 2
-    assert "it is for models of ONNX" in capsys.readouterr().err
+    assert "it is for models of ONNX" in tool.err(
+        "run", str(path), "--shape", "x=4", *FLAGS, code=2
+    )
 
 
-def test_a_file_that_is_not_there_is_named(capsys: Capture) -> None:
-    assert main(["run", "nowhere.onnx", *FLAGS]) == 2
-    assert "nowhere.onnx: cannot read" in capsys.readouterr().err
+def test_a_file_that_is_not_there_is_named(tool: Tool) -> None:
+    assert "nowhere.onnx: cannot read" in tool.err(
+        "run", "nowhere.onnx", *FLAGS, code=2
+    )

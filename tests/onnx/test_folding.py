@@ -9,7 +9,7 @@ from onnx import helper, numpy_helper
 
 import morello
 from morello.errors import ArgumentError, CompileError
-from tests.onnx.models import FLOAT, evaluated, model, node
+from tests.onnx.models import FLOAT, evaluated, model, node, read
 
 pytestmark = pytest.mark.quick
 
@@ -50,29 +50,29 @@ X = np.linspace(-1, 2, 16, dtype=np.float32).reshape(2, 8)
 
 def test_a_choice_by_a_shape_is_made_before() -> None:
     proto = chosen(*SIZES).SerializeToString()
-    read = morello.from_onnx(proto, shapes={"x": (2, 8)})
-    assert len(read.parts) == 1
-    np.testing.assert_array_equal(read.evaluate(X), np.maximum(X, 0))
+    program = morello.from_onnx(proto, shapes={"x": (2, 8)})
+    assert len(program.parts) == 1
+    np.testing.assert_array_equal(program.evaluate(X), np.maximum(X, 0))
 
 
 def test_a_choice_by_data_is_made_in_the_call() -> None:
     proto = chosen(*DATA).SerializeToString()
-    read = morello.from_onnx(proto, shapes={"x": (2, 8)})
-    np.testing.assert_array_equal(read.evaluate(X), np.maximum(X, 0))
-    np.testing.assert_array_equal(read.evaluate(-X), X)
+    program = morello.from_onnx(proto, shapes={"x": (2, 8)})
+    np.testing.assert_array_equal(program.evaluate(X), np.maximum(X, 0))
+    np.testing.assert_array_equal(program.evaluate(-X), X)
 
 
 def test_a_choice_by_data_has_one_shape() -> None:
     proto = chosen(*DATA, other=node("ReduceMax", ["x"], ["n"], keepdims=0))
     words = r"choice \(onnx.If\) has branches whose results have the shapes \[2, 8\]"
     with pytest.raises(CompileError, match=words):
-        morello.from_onnx(proto.SerializeToString(), shapes={"x": (2, 8)})
+        read(proto, shapes={"x": (2, 8)})
 
 
 def test_an_input_of_any_size_is_given() -> None:
     proto = model([node("Relu", ["x"], ["y"])], {"x": (-1, 8)}, {"y": (-1, 8)})
-    read = morello.from_onnx(proto.SerializeToString(), shapes={"x": (2, 8)})
-    np.testing.assert_array_equal(read.evaluate(X), np.maximum(X, 0))
+    program = read(proto, shapes={"x": (2, 8)})
+    np.testing.assert_array_equal(program.evaluate(X), np.maximum(X, 0))
 
 
 def with_a_count() -> bytes:
@@ -90,9 +90,9 @@ def with_a_count() -> bytes:
 
 
 def test_an_input_is_a_constant() -> None:
-    read = morello.from_onnx(with_a_count(), constants={"n": 3})
-    assert [p.shape for p in read.parameters] == [(2, 8), (6, 8)]
-    np.testing.assert_array_equal(read.evaluate(X), np.tile(X, (3, 1)))
+    program = morello.from_onnx(with_a_count(), constants={"n": 3})
+    assert [p.shape for p in program.parameters] == [(2, 8), (6, 8)]
+    np.testing.assert_array_equal(program.evaluate(X), np.tile(X, (3, 1)))
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,9 @@ def test_names_of_captured_values_stay() -> None:
         ),
         node("Mul", ["a", "b"], ["y"]),
     ]
-    proto = model(nodes, {"x": (2, 8)}, {"y": (2, 8)})
-    read = morello.from_onnx(proto.SerializeToString())
+    program = read(model(nodes, {"x": (2, 8)}, {"y": (2, 8)}))
     wanted = (X + np.maximum(X, 0)) ** 2
-    np.testing.assert_allclose(read.evaluate(X), wanted, rtol=1e-6)
+    np.testing.assert_allclose(program.evaluate(X), wanted, rtol=1e-6)
 
 
 def test_numpy_helper_reads_what_was_folded() -> None:
@@ -202,7 +201,7 @@ def test_a_scan_of_a_batch_is_refused() -> None:
     held = {"s0": np.zeros((1, 3), np.float32)}
     proto = model([scan], {"x": (1, 4, 3)}, {"y": (1, 3)}, held, opset=8)
     with pytest.raises(CompileError, match=r"b \(onnx.Scan\) is of version 8"):
-        morello.from_onnx(proto.SerializeToString())
+        read(proto)
 
 
 def test_a_loop_gives_what_each_trip_does() -> None:

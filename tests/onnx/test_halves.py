@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 import morello
-from tests.onnx.models import model, node
+from tests.onnx.models import model, node, read
 
 pytestmark = pytest.mark.quick
 
@@ -132,6 +132,6 @@ def test_scaled_integers_of_4_bits_before_a_product_are_halves(dtype: str) -> No
 def test_a_product_without_columns_has_no_halves() -> None:
     nodes = [node("Relu", ["v"], ["w"]), node("MatMul", ["x", "w"], ["y"])]
     proto = model(nodes, {"x": (1, 8), "v": (8, 1)}, {"y": (1, 1)})
-    kernel = morello.from_onnx(proto.SerializeToString()).compile(threads=1)
+    kernel = read(proto).compile(threads=1)
     row = np.arange(-4, 4, dtype=np.float32)[None]
     np.testing.assert_array_equal(kernel(row, row.T), np.maximum(row, 0) @ row.T)

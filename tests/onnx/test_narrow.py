@@ -6,9 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import morello
 from morello.errors import CompileError
-from tests.onnx.models import model, node
+from tests.onnx.models import model, node, read
 
 pytestmark = pytest.mark.quick
 
@@ -19,8 +18,7 @@ TYPES = {"int4": 22, "uint4": 21, "int2": 26, "uint2": 25, "float": 1}
 def run(nodes: list[Any], x: Any, result: str = "float", **held: Any) -> Any:
     """The result 'y' of a graph of 'x', given its type."""
     proto = model(nodes, {"x": x}, {"y": TYPES[result]}, held, opset=25)
-    read = morello.from_onnx(proto.SerializeToString(), fallback=True)
-    return read.compile(threads=1, time_limit=2)(x)
+    return read(proto, fallback=True).compile(threads=1, time_limit=2)(x)
 
 
 @pytest.mark.sampled(2)

@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 import morello
 from morello.errors import ArgumentError, CompileError
-from tests.onnx.models import drawn, model, node
+from tests.onnx.models import drawn, model, node, read
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
@@ -96,11 +96,11 @@ def test_it_follows_from_the_shapes(
 def test_others_are_refused_in_the_call(
     layer: Any, shape: tuple[int, ...], result: tuple[int, ...], value: Any, other: Any
 ) -> None:
-    read = morello.from_onnx(with_parameter(layer, shape, result, value))
+    program = morello.from_onnx(with_parameter(layer, shape, result, value))
     x = np.zeros(shape, np.float32)
-    compiled = read.compile(threads=1, time_limit=1)
+    compiled = program.compile(threads=1, time_limit=1)
     for call in (
-        read.evaluate,
+        program.evaluate,
         compiled,
         compiled.bind,
         pickle.loads(pickle.dumps(compiled)),
@@ -129,10 +129,10 @@ except ArgumentError:
 
 def test_a_loaded_kernel_checks_its_arguments_without_the_front_end() -> None:
     layer, value = node("Reshape", ["x", "p"], ["y"]), numbers(2, 6)
-    read = morello.from_onnx(with_parameter(layer, (4, 3), (2, 6), value))
+    program = morello.from_onnx(with_parameter(layer, (4, 3), (2, 6), value))
     run = subprocess.run(
         [sys.executable, "-c", LOADS],
-        input=pickle.dumps(read.compile(threads=1)),
+        input=pickle.dumps(program.compile(threads=1)),
         capture_output=True,
         check=False,
     )
@@ -141,20 +141,17 @@ def test_a_loaded_kernel_checks_its_arguments_without_the_front_end() -> None:
 
 def test_what_has_no_elements_is_known() -> None:
     layer = node("ReduceSum", ["x", "a"], ["y"])
-    held = {"a": numbers(1)}
-    proto = model([layer], {"x": (2, 0, 3)}, {"y": (2, 1, 3)}, held)
-    compiled = morello.from_onnx(proto.SerializeToString()).compile(threads=1)
-    result = compiled(np.zeros((2, 0, 3), np.float32))
+    proto = model([layer], {"x": (2, 0, 3)}, {"y": (2, 1, 3)}, {"a": numbers(1)})
+    result = read(proto).compile(threads=1)(np.zeros((2, 0, 3), np.float32))
     np.testing.assert_array_equal(result, np.zeros((2, 1, 3), np.float32))
 
 
 def test_results_may_have_no_elements() -> None:
     layer = node("Split", ["x", "n"], ["y", "z"], axis=1)
     held = {"n": numbers(0, 3)}
-    proto = model([layer], {"x": (2, 3)}, {"y": (2, 0), "z": (2, 3)}, held)
-    read = morello.from_onnx(proto.SerializeToString())
+    program = read(model([layer], {"x": (2, 3)}, {"y": (2, 0), "z": (2, 3)}, held))
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    for call in (read.evaluate, read.compile(threads=1)):
+    for call in (program.evaluate, program.compile(threads=1)):
         y, z = call(x)
         assert y.shape == (2, 0)
         np.testing.assert_array_equal(z, x)

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
-import morello
+from tests.onnx.models import read
 
 pytestmark = pytest.mark.quick
 
@@ -123,7 +123,7 @@ def test_integers_are_what_they_stand_for(text: str) -> None:
     shape = ",".join(map(str, wanted.shape))
     program = f"{HEAD}({signature}) => ({kind}[{shape}] y) {HELD} "
     model = onnx.parser.parse_model(f"{program}{{ y = com.microsoft.{text} }}")
-    y = morello.from_onnx(model.SerializeToString(), fallback=True).evaluate(*arrays)
+    y = read(model, fallback=True).evaluate(*arrays)
     if not is_real:
         scale, zero = (0.5, 7) if text.endswith("s, z)") else (2, 100)
         nearest = np.rint(wanted / np.float32(scale)) + zero
@@ -137,8 +137,7 @@ def test_channels_are_last_after_an_op_whose_shape_onnx_does_not_know() -> None:
         "y = com.microsoft.QLinearGlobalAveragePool<channels_last=1>(a, u, v, u, v) }"
     )
     program = f"{HEAD}(uint8[1,4,4,6] x) => (uint8[1,1,1,6] y) {HELD} "
-    model = onnx.parser.parse_model(program + text)
-    y = morello.from_onnx(model.SerializeToString(), fallback=True).evaluate(X)
+    y = read(onnx.parser.parse_model(program + text), fallback=True).evaluate(X)
     added = np.clip(np.rint(x_of(X)) + 100, 0, 255)
     wanted = np.rint((added - 100).mean((1, 2), keepdims=True) + 100)
     np.testing.assert_array_equal(y, wanted.astype(np.uint8))

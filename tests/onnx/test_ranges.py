@@ -11,7 +11,7 @@ import morello
 from morello.errors import ArgumentError, MorelloError
 from morello.frontends.refusals import ModelError
 from tests.guarded import check_canaries, check_in_child, guarded_array
-from tests.onnx.models import model, node
+from tests.onnx.models import model, node, read
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -37,9 +37,9 @@ def layer(batch: int | str) -> Any:
 @pytest.mark.sampled(3)
 def test_every_size_is_right_and_touches_nothing_else() -> None:
     proto = layer("batch")
-    read = morello.from_onnx(proto.SerializeToString(), ranges={"batch": "1..5"})
-    assert any("3..15/3x12x8" in spec for spec in read.specs("avx2"))
-    kernel = read.compile(threads=1)
+    program = read(proto, ranges={"batch": "1..5"})
+    assert any("3..15/3x12x8" in spec for spec in program.specs("avx2"))
+    kernel = program.compile(threads=1)
     reference = ReferenceEvaluator(proto)
 
     def run() -> None:
@@ -63,10 +63,8 @@ def test_every_size_is_right_and_touches_nothing_else() -> None:
 @pytest.mark.quick
 def test_names_of_sizes_that_a_file_leaves_open() -> None:
     proto = model([node("Exp", ["x"], ["y"])], {"x": ("n", "m")}, {"y": ("n", "m")})
-    read = morello.from_onnx(
-        proto.SerializeToString(), shapes={"x": ("rows", 4)}, ranges={"rows": "2..6/2"}
-    )
-    assert [str(p.sizes[0]) for p in read.parameters] == ["2 to 6 in steps of 2"] * 2
+    program = read(proto, shapes={"x": ("rows", 4)}, ranges={"rows": "2..6/2"})
+    assert [str(p.sizes[0]) for p in program.parameters] == ["2 to 6 in steps of 2"] * 2
 
 
 @pytest.mark.quick
@@ -83,7 +81,7 @@ def test_names_of_sizes_that_a_file_leaves_open() -> None:
 def test_ranges_that_are_refused(op: str, ranges: dict[str, str], part: str) -> None:
     proto = model([node(op, ["x"], ["y"])], {"x": ("n", "m")}, {"y": ("n", "m")})
     with pytest.raises(MorelloError) as refused:
-        morello.from_onnx(proto.SerializeToString(), ranges=ranges)
+        read(proto, ranges=ranges)
     assert part in str(refused.value)
 
 
@@ -91,7 +89,7 @@ def test_a_mean_over_the_size() -> None:
     mean = node("ReduceMean", ["x", "axes"], ["y"])
     axes = {"axes": np.array([0], np.int64)}
     proto = model([mean], {"x": ("n", 4)}, {"y": (1, 4)}, axes)
-    model_of_all = morello.from_onnx(proto.SerializeToString(), ranges={"n": "2..4"})
+    model_of_all = read(proto, ranges={"n": "2..4"})
     kernel = model_of_all.compile(threads=1)
     for size in (2, 3, 4):
         x = np.arange(4.0 * size, dtype=np.float32).reshape(size, 4) ** 2

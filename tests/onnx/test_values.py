@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, parser
 
-import morello
 from morello.errors import CompileError
-from tests.onnx.models import evaluated, model, node
+from tests.onnx.models import evaluated, model, node, read
 
 pytestmark = pytest.mark.quick
 
@@ -29,8 +28,7 @@ def computed(
     feeds = dict(zip(names, inputs, strict=True))
     results = dict(zip(layer.output, kinds, strict=True))
     proto = model([layer], feeds, results, constants, opset)
-    read = morello.from_onnx(proto.SerializeToString(), fallback=True)
-    return read.evaluate(*inputs)
+    return read(proto, fallback=True).evaluate(*inputs)
 
 
 def f32(*values: Any) -> Array:
@@ -53,8 +51,7 @@ def test_a_constant_may_be_of_numbers(constant: str) -> None:
         '<ir_version: 8, opset_import: ["" : 18]> g (float[1,2] x) => (float[1] y) '
         f"{constant} {{ {node} y = ReduceLogSumExp<keepdims = 0>(x, a) }}"
     )
-    result = evaluated(proto, f32([200, 100]))
-    np.testing.assert_allclose(result, [200], rtol=1e-6)
+    np.testing.assert_allclose(evaluated(proto, f32([200, 100])), [200], rtol=1e-6)
 
 
 SMALL = f32(-50, -20, -1, -1e-3, -1e-6, -0.0, 0, 1e-6, 1, 20)
@@ -79,8 +76,7 @@ def test_digits_do_not_cancel(layer: Any, wanted: Array) -> None:
     if layer.op_type.endswith("lu") and layer.op_type != "Softplus":
         gamma = 2 if layer.op_type == "Selu" else 1
         wanted = np.where(SMALL > 0, gamma * WIDE, wanted)
-    result = computed(layer, SMALL)
-    np.testing.assert_allclose(result, wanted, rtol=5e-7)
+    np.testing.assert_allclose(computed(layer, SMALL), wanted, rtol=5e-7)
 
 
 def test_the_sign_of_nan_is_nan() -> None:
@@ -141,12 +137,6 @@ def test_determinants_need_no_pivot(size: int) -> None:
     x[:, 0, 0] = 0 if size > 1 else 5
     result = computed(node("Det", ["x"], ["y"]), x)
     np.testing.assert_allclose(result, np.linalg.det(x.astype(float)), atol=1e-4)
-
-
-def test_what_is_not_computed_exactly_is_refused() -> None:
-    x = np.ones((5, 5), np.float32)
-    with pytest.raises(CompileError, match=r"onnx\.Det\) is of matrices of 5 rows"):
-        computed(node("Det", ["x"], ["y"]), x)
 
 
 @pytest.mark.parametrize(("fmod", "define"), [(1, np.fmod), (0, np.remainder)])
