@@ -11,8 +11,9 @@ from morello.dialect import load
 from morello.dialect.build import spec_of
 from morello.dialect.ops import SPEC_OPS, spec_ops
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
+from morello.dialect.transform.price import target_in_context
 from morello.errors import MorelloError
-from morello.machine import find_target, print_target
+from morello.machine import Target, find_target, print_target
 from morello.mlir import all_ops, ir
 from morello.passes.apply_schedule import ENTRY, named_sequences
 from morello.passes.base import Pass, PassFailure, option
@@ -59,7 +60,7 @@ class Synthesize(Pass):
                 text = ir.StringAttr.get(print_target(find_target(self.target)))
                 module.attributes[TARGET_ATTRIBUTE] = text
         if self.fill and ENTRY in named_sequences(module):
-            fill_schedule(module, _best)
+            fill_schedule(module, _best_part)
         else:
             add_schedule(module, _best)
 
@@ -74,14 +75,24 @@ def add_schedule(module: ir.Operation, program: Callable[[ir.Operation], Impl]) 
     build_schedule(module, [Goal(op, program(op)) for op in ops])
 
 
-def _best(op: ir.Operation) -> Impl:
+def _best_part(op: ir.Operation) -> Impl:
+    """The best program of a Spec op that a schedule leaves, in the context of its goal.
+
+    Raises:
+        PassFailure: it has none.
+    """
+    return _best(op, target_in_context(op, spec_of(op), target_of(op)))
+
+
+def _best(op: ir.Operation, context: Target | None = None) -> Impl:
     """The best program of a Spec op.
 
     Raises:
         PassFailure: it has none.
     """
+    spec, target, database = spec_of(op), target_of(op), open_database()
     try:
-        return best_program(spec_of(op), target_of(op), open_database()).impl
+        return best_program(spec, target, database, context=context).impl
     except MorelloError as error:
         raise PassFailure(op.location, str(error)) from error
 

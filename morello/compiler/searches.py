@@ -163,8 +163,16 @@ class Searches:
         self._ended = time.monotonic()
         self.seconds += self._ended - start
 
-    def __call__(self, spec: Spec, target: Target) -> Solution:
+    def __call__(
+        self, spec: Spec, target: Target, context: Target | None = None
+    ) -> Solution:
         """The best program of a Spec; of a range, the programs of every size as one.
+
+        Args:
+            spec: what to compute.
+            target: the machine.
+            context: the target as the goal sees it that the Spec is a part of: its
+                operands may lie elsewhere than those of a goal of the same sizes.
 
         Raises:
             SearchError: there is none, or there is no time for every size of a range.
@@ -176,8 +184,12 @@ class Searches:
             solution = self._measured(spec, target, overlay, share)
             if solution is None:
                 left = share.after(time.monotonic() - start)
-                search = self._covered if spec.ranges else best_program
-                solution = search(spec, target, overlay, left)
+                if spec.ranges:
+                    solution = self._covered(spec, target, overlay, left)
+                else:
+                    solution = best_program(
+                        spec, target, overlay, left, context=context
+                    )
         finally:
             self.count(start)
         return solution

@@ -19,7 +19,7 @@ from morello.compiler.schedule_text import schedule_text
 from morello.dialect import in_context
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.target import target_of
-from morello.dialect.transform.price import price_of
+from morello.dialect.transform.price import price_of, target_in_context
 from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.mlir import ir
@@ -40,8 +40,9 @@ PLANNED = "builtin.module(morello-plan-memory,morello-parallelize)"
 """From loops and vectors to a module that LLVM's dialect takes."""
 
 
-Search = Callable[[Spec, Target], Solution]
-"""Finds the program of a Spec on a target."""
+Search = Callable[[Spec, Target, Target | None], Solution]
+"""Finds the program of a Spec on a target, and in the context of a goal that it is a
+part of, if it is."""
 
 
 def build_stages(
@@ -147,7 +148,8 @@ def _fill(module: ir.Module, search: Search) -> tuple[Solution, ...]:
     solutions: list[Solution] = []
 
     def program(op: ir.Operation) -> Impl:
-        solutions.append(search(spec_of(op), target_of(op)))
+        spec, target = spec_of(op), target_of(op)
+        solutions.append(search(spec, target, target_in_context(op, spec, target)))
         return solutions[-1].impl
 
     try:

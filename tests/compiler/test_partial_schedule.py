@@ -13,11 +13,12 @@ from morello.compiler.stages import build_stages
 from morello.dialect import in_context
 from morello.dialect.transform import build_action_op
 from morello.errors import ScheduleError
-from morello.machine import AVX2
+from morello.machine import AVX2, Target
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
+from morello.search import Solution, best_program
 from morello.search.storage.overlay import NONE
-from morello.spec import parse_spec
+from morello.spec import Spec, parse_spec
 
 pytestmark = pytest.mark.quick
 
@@ -198,6 +199,25 @@ def test_without_a_search_what_is_left_is_refused() -> None:
     spec = parse_spec(SPEC, AVX2.limits)
     with pytest.raises(ScheduleError, match=r"'morello\.move' op has no program"):
         build_stages(spec, AVX2, PARTIAL["both holes of a tile"])
+
+
+def test_what_is_left_is_searched_as_its_goal_sees_it() -> None:
+    """Of 600,000 rows that are in no cache, 16 would stay in L2 from call to call."""
+    spec = parse_spec("move:600000x20:f32", AVX2.limits)
+    text = PARTIAL["nothing is done"]
+    text = text.replace("memref<4x", "memref<600000x").replace(
+        "i64: 4,", "i64: 600000,"
+    )
+    left = tile("t", "m", 16).replace('"d1"', '"d0"')
+    contexts = []
+
+    def search(part: Spec, target: Target, context: Target | None) -> Solution:
+        contexts.append(context)
+        return best_program(part, target, context=context)
+
+    build_stages(spec, AVX2, text.replace(END, left + END), search)
+    assert contexts == [AVX2.at(spec)]
+    assert contexts != [AVX2.at(parse_spec("move:16x20:f32", AVX2.limits))]
 
 
 def test_the_pass_writes_what_compile_writes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,6 +136,7 @@ def best_program(
     database: Overlay | None = None,
     patience: Patience | None = None,
     solver: Solver | None = None,
+    context: Target | None = None,
 ) -> Solution:
     """The best program of ``spec`` on ``target``; programs are kept, tables are not.
 
@@ -146,11 +147,12 @@ def best_program(
         patience: when to stop; None to search the whole space.
         solver: one for the same database and patience that has solved related Specs,
             whose tables and target are used.
+        context: the target as another goal sees it, of which this is a part.
 
     Raises:
         SearchError: no program exists, or none was found in time.
     """
-    target = target.at(spec) if solver is None else solver.target
+    target = (context or target.at(spec)) if solver is None else solver.target
     pins = pins_of(database, target) if solver is None else solver.pinned.pins
     question = (spec, target, database, pins)
     solution = _known.get(question)
