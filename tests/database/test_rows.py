@@ -5,13 +5,11 @@ import dataclasses
 import math
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from morello.search.queries.measured import find_measured, keep_measured
-from morello.search.storage.database import Database
 from morello.search.storage.measured_rows import MEASURED, MeasuredKey, MeasuredRow
 from morello.search.storage.program_boxes import BOXES, ProgramBoxes
 from morello.search.storage.row_tables import RowTable
@@ -26,7 +24,6 @@ from morello.search.storage.schema import (
     SearchRow,
 )
 from morello.search.storage.strangers import bounded_json, foreign_parts
-from morello.search.storage.transfer import copy_rows
 
 pytestmark = pytest.mark.quick
 
@@ -109,20 +106,6 @@ def test_a_damaged_row_gives_way(connection: sqlite3.Connection) -> None:
         assert PROGRAMS.one(connection, *rows[0].key) is None
         PROGRAMS.write(connection, rows[:1])
         assert PROGRAMS.one(connection, *rows[0].key) == rows[0]
-
-
-@pytest.mark.parametrize("damaged", [0, 1, 2])
-def test_damaged_rows_are_counted_and_left_out(tmp_path: Path, damaged: int) -> None:
-    source, target = (Database(tmp_path / name) for name in ("a", "b"))
-    rows = TABLES["programs"][1]
-    source.put_programs(rows)
-    with sqlite3.connect(tmp_path / "a") as connection:
-        for row in rows[:damaged]:
-            where = "UPDATE programs SET program = 'x' WHERE spec = ?"
-            connection.execute(where, (row.spec,))
-    connection.close()
-    assert copy_rows(source, target) == (0, damaged)
-    assert target.programs() == tuple((row, True) for row in rows[damaged:])
 
 
 MOST = 2**53

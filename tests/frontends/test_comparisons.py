@@ -37,14 +37,14 @@ def truth(predicate: str, a: Array, b: Array) -> Array:
 EVERY = [*(f"{o}{p}" for o in "ou" for p in PREDICATES), "ord", "uno"]
 
 
-def selected(other: str) -> str:
-    """1 or 2 for each element, by each comparison with another value."""
+def selected(one: str, other: str) -> str:
+    """1 or 2 for each element, by each comparison of two values."""
     parts = [
         f"""  %r{place} = linalg.generic {{indexing_maps = [affine_map<(a) -> (a)>,
       affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]}}
       ins(%x, %y : {KIND}, {KIND}) outs(%e : {KIND}) {{
     ^bb0(%a: f32, %b: f32, %o: f32):
-      %c = arith.cmpf {predicate}, %a, {other} : f32
+      %c = arith.cmpf {predicate}, {one}, {other} : f32
       %v = arith.select %c, %one, %two : f32
       linalg.yield %v : f32
   }} -> {KIND}"""
@@ -57,6 +57,7 @@ def selected(other: str) -> str:
             f"func.func @f(%x: {KIND}, %y: {KIND}) -> ({kinds}) {{",
             "  %one = arith.constant 1.0 : f32",
             "  %two = arith.constant 2.0 : f32",
+            "  %nan = arith.constant 0x7FC00000 : f32",
             f"  %e = tensor.empty() : {KIND}",
             *parts,
             f"  return {results} : {kinds}",
@@ -65,14 +66,18 @@ def selected(other: str) -> str:
     )
 
 
-@pytest.mark.parametrize("other", ["%b", "%two"], ids=["a value", "a number"])
-def test_predicates_are_those_of_llvm(other: str) -> None:
-    model = morello.from_mlir(selected(other))
+VALUES = {"%a": A, "%b": B, "%one": 1, "%two": 2, "%nan": np.nan}
+
+
+@pytest.mark.parametrize("one", ["%a", "%one"])
+@pytest.mark.parametrize("other", ["%b", "%two", "%nan"])
+def test_predicates_are_those_of_llvm(one: str, other: str) -> None:
+    model = morello.from_mlir(selected(one, other))
     assert not model.fallback
-    right = B if other == "%b" else np.full_like(A, 2)
+    left, right = (np.full_like(A, VALUES[name]) for name in (one, other))
     results = model.evaluate(A, B)
     for predicate, result in zip(EVERY, results, strict=True):
-        wanted = np.where(truth(predicate, A, right), 1, 2)
+        wanted = np.where(truth(predicate, left, right), 1, 2)
         np.testing.assert_array_equal(result, wanted, err_msg=predicate)
 
 
