@@ -17,6 +17,7 @@ from morello.frontends.linalg.signature import Declared, Signature
 from morello.frontends.linalg.unrolling import unroll
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.onnx_ops.branches import without_branches
+from morello.frontends.onnx_ops.contributed import standard
 from morello.frontends.onnx_ops.converted import convert
 from morello.frontends.onnx_ops.culprits import invalid, reason
 from morello.frontends.onnx_ops.expanded import expanded
@@ -28,7 +29,6 @@ from morello.frontends.onnx_ops.loops import without_loops
 from morello.frontends.onnx_ops.narrow import widened
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
-from morello.frontends.onnx_ops.tables import looked_up
 from morello.frontends.onnx_ops.writing import copied
 from morello.frontends.ranged import one_range, ranged
 from morello.frontends.refusals import ModelError, Refusal
@@ -148,7 +148,7 @@ def _dims(value: Any) -> Any:
 def _model(onnx: Any, proto: Any, source: str, fallback: bool, flushing: bool) -> Model:
     """The parts of a model with settled shapes."""
     signature = _signature(onnx, proto)
-    proto = widened(looked_up(modern(proto)))
+    proto = widened(standard(modern(proto)))
     _name_nodes(proto)
     proto, expected = implied(proto)
     proto = without_branches(folded(without_loops(folded(proto))))

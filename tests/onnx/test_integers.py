@@ -40,6 +40,21 @@ def test_bounds_and_magnitudes_are_of_large_numbers() -> None:
     np.testing.assert_array_equal(z, x)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint64"])
+def test_the_greatest_are_of_large_numbers(dtype: str) -> None:
+    most = int(np.iinfo(dtype).max)
+    x = np.array([3, most, most // 2, most // 2 + 1, most - 1], dtype)
+    text = (
+        f"({dtype}[5] x) => ({dtype}[2] y, int64[2] i, {dtype}[3] z) "
+        "<int64[1] k = {2}, int64[1] m = {3}> "
+        "{ y, i = TopK(x, k) z, j = TopK<largest=0>(x, m) }"
+    )
+    y, places, z = run(text, x)
+    np.testing.assert_array_equal(y, [most, most - 1])
+    np.testing.assert_array_equal(places, [1, 4])
+    np.testing.assert_array_equal(z, [3, most // 2, most // 2 + 1])
+
+
 def test_maxima_of_windows_are_of_large_numbers() -> None:
     text = (
         "(uint8[1,1,5] x) => (uint8[1,1,3] y, int64[1,1,3] i) "

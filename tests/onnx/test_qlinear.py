@@ -1,5 +1,6 @@
 """Ops of onnxruntime on scaled integers are those of what the integers stand for."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.onnx.models import read
+from tests.onnx.models import evaluated, model, node, read
 
 pytestmark = pytest.mark.quick
 
@@ -141,3 +142,19 @@ def test_channels_are_last_after_an_op_whose_shape_onnx_does_not_know() -> None:
     added = np.clip(np.rint(x_of(X)) + 100, 0, 255)
     wanted = np.rint((added - 100).mean((1, 2), keepdims=True) + 100)
     np.testing.assert_array_equal(y, wanted.astype(np.uint8))
+
+
+def test_a_long_chain_has_types() -> None:
+    """Nothing but zero points says the types of what is between."""
+    names = ["x", *(f"t{i}" for i in range(12)), "y"]
+    nodes = [
+        node(
+            "QLinearAdd", [x, "s", "z", x, "s", "z", "u", "z"], [y],
+            domain="com.microsoft",
+        )
+        for x, y in itertools.pairwise(names)
+    ]  # fmt: skip
+    held = {"s": np.float32(1), "z": np.int8(3), "u": np.float32(2)}
+    x = np.arange(-8, 8, dtype=np.int8)
+    proto = model(nodes, {"x": x}, {"y": np.zeros(16, np.int8)}, held)
+    assert np.array_equal(evaluated(proto, x), x)

@@ -2,6 +2,7 @@
 
     inputs.py     inputs that are constants, and the shapes of the others
     functions.py  one version of the operators; functions are written out
+    contributed.py  ops of onnxruntime: `standard`
     folding.py    what is known before a call: `folded`
     branches.py   `If` by data: `without_branches`
     loops.py      `Scan` and `Loop` of few trips: `without_loops`

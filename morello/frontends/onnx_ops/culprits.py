@@ -30,6 +30,8 @@ def reason(
     if not isinstance(error, ir.MLIRError):
         return str(error).splitlines()[0]
     causes = [_described(node, proto) for node in _failing(proto, fails)]
+    if not causes:  # nothing says the types of what others than the standard define
+        causes = [_described(node, proto) for node in proto.graph.node if node.domain]
     if not causes:
         causes = [_placed(error, source)]
     more = f" and {len(causes) - _MOST} more" if len(causes) > _MOST else ""

@@ -8,7 +8,7 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.frontends.onnx_ops.reads import check_read, versions_of
-from morello.frontends.onnx_ops.writing import NodeWriter
+from morello.frontends.onnx_ops.writing import NodeWriter, copied
 
 
 class Expansion(NodeWriter):
@@ -59,14 +59,17 @@ class Expansion(NodeWriter):
         changed = False
         for node in self._model.graph.node:
             op = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
-            rule = self._rules.get(op)
+            rule, narrow = self._rules.get(op), self._narrow(node)
             if not self.has(node.input[0] if node.input else "", "FLOAT"):
-                rule = rule if node.op_type in self._of_any_dtype else None
+                is_any = node.op_type in self._of_any_dtype
+                narrow = 0 if is_any else narrow
+                rule = rule if is_any or narrow else None
             if node.output[0] in self._final:
                 rule = None
             self._name, self._kind = node.name, node.op_type
             count = len(self._nodes)
-            arguments = Arguments(self._helper, node)
+            wide = self._widened(node, narrow) if rule and narrow else node
+            arguments = Arguments(self._helper, wide)
             results = rule(self, arguments) if rule else None
             if results is None:
                 del self._nodes[count:]
@@ -75,11 +78,31 @@ class Expansion(NodeWriter):
             self._check(node, arguments, results)
             changed = True
             for name, result in zip(node.output, results, strict=False):
-                if name:
+                if name and narrow and self._kinds.get(name, narrow) == narrow:
+                    self.op("Cast", result, output=name, to=narrow)
+                elif name:
                     self.op("Identity", result, output=name)
         if changed:
             self._nodes = self._without_unread()
         return self.written() if changed else self._original
+
+    def _narrow(self, node: Any) -> int:
+        """The type of narrow floats that a node reads first; 0 of others."""
+        kind = self._kinds.get(node.input[0], 0) if node.input else 0
+        kinds = self._onnx.TensorProto
+        is_narrow = kind in (kinds.FLOAT16, kinds.BFLOAT16)
+        return kind if is_narrow and node.op_type not in _OF_NARROW else 0
+
+    def _widened(self, node: Any, narrow: int) -> Any:
+        """A node that reads f32 for floats of a narrow type, as its rule does."""
+        copy = copied(node)
+        for place, name in enumerate(node.input):
+            if self._kinds.get(name) == narrow:
+                copy.input[place] = wide = self.op("Cast", name, to=1)
+                self._kinds[wide] = self._onnx.TensorProto.FLOAT
+                if name in self._shapes:
+                    self._shapes[wide] = self._shapes[name]
+        return copy
 
     def _without_unread(self) -> list[Any]:
         """The nodes whose results are read; rules have replaced the others."""
@@ -203,6 +226,10 @@ class Expansion(NodeWriter):
         """A slice along an axis."""
         places = (self.numbers(n) for n in (start, end, axis, step))
         return self.op("Slice", value, *places)
+
+
+_OF_NARROW = frozenset({"Attention"})
+"""Ops that the standard defines by others of narrow floats, too."""
 
 
 def _read(nodes: Iterable[Any]) -> Iterator[str]:

@@ -133,8 +133,6 @@ READ: dict[str, str] = {
     "com.microsoft.QLinearLeakyRelu": "alpha",
     "com.microsoft.RotaryEmbedding": "interleaved is_packed_batching num_heads "
     "rotary_embedding_dim scale",
-    "com.microsoft.SimplifiedLayerNormalization": "axis epsilon",
-    "com.microsoft.SkipSimplifiedLayerNormalization": "epsilon",
 }
 """The attributes that torch-mlir reads, by op; an op that is not here has none."""
 
@@ -143,7 +141,8 @@ _UNREAD_INPUTS: dict[str, tuple[int, ...]] = {"Resize": (1,)}
 
 
 def refuse_unread(proto: Any) -> None:
-    """Check that torch-mlir reads all that nodes of a model have.
+    """Check that torch-mlir knows ops that are not of the standard, and reads all that
+    nodes of a model have.
 
     Args:
         proto: its nodes have names.
@@ -164,6 +163,11 @@ def refuse_unread(proto: Any) -> None:
         if op in READ or not node.domain:
             attributes = READ.get(op, "").split()
             check_read(node, versions, attributes, inputs)
+        else:
+            raise CompileError(
+                f"{node.name} ({op}) is no op that is read here",
+                "export the model with ops of the standard, or compute this op outside",
+            )
 
 
 def versions_of(proto: Any) -> dict[str, int]:

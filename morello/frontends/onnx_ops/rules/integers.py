@@ -7,7 +7,7 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
-from morello.frontends.onnx_ops.rules import stable
+from morello.frontends.onnx_ops.rules import places, stable
 
 _INT64 = 7
 _UNSIGNED = {4: 16, 12: 32, 13: 64}
@@ -163,6 +163,24 @@ def remainder(to: Expansion, node: Arguments) -> Results:
     return [to.op("Sub", x, product)]
 
 
+def greatest(to: Expansion, node: Arguments) -> Results:
+    """The greatest or the least of unsigned numbers, as integers of 64 bits that are in
+    one order with them; of floats by their own rule."""
+    x, dtype = node.input(0), to.dtype(node.input(0))
+    if to.has(x, "FLOAT"):
+        return places.greatest(to, node)
+    if dtype is None or dtype.kind != "u":
+        return None
+    zero = to.constant(np.array(-(2**63) if dtype.itemsize == 8 else 0, np.int64))
+    ordered = to.op("Add", to.op("Cast", x, to=_INT64), zero)
+    attributes = node.attributes(without=("sorted",))
+    inputs = [ordered, node.input(1)]
+    values, *at = to.several("TopK", inputs, node.outputs, **attributes)
+    if values:
+        values = to.op("Cast", to.op("Add", values, zero), to=to.code(dtype))
+    return [values, *at]
+
+
 RULES: Rules = {
     "Abs": absolute,
     "Cast": cast,
@@ -174,4 +192,5 @@ RULES: Rules = {
     "Pow": power,
     "ReduceL1": absolute_sum,
     "ReduceMean": mean,
+    "TopK": greatest,
 }

@@ -19,6 +19,12 @@ def _real(to: Expansion, node: Arguments, place: int, axis: int = 1) -> str:
     return to.op("DequantizeLinear", *inputs, axis=axis)
 
 
+def _dtype(to: Expansion, node: Arguments, place: int) -> np.dtype[np.generic] | None:
+    """The dtype of an input, or that of its zero point, the next but one: nothing says
+    the type of what another op of onnxruntime has computed."""
+    return to.dtype(node.input(place)) or to.dtype(node.input(place + 2))
+
+
 def _scaled(
     to: Expansion, y: str, node: Arguments, place: int, dtype: np.dtype[np.generic]
 ) -> Results:
@@ -31,7 +37,7 @@ def _of_one(kind: str) -> Callable[[Expansion, Arguments], Results]:
     """The rule for a function, with its attributes."""
 
     def rule(to: Expansion, node: Arguments) -> Results:
-        dtype = to.dtype(node.input(0))
+        dtype = _dtype(to, node, 0)
         shape = to.shape(node.input(0))
         if dtype is None or (shape is None and node.get("channels_last", 0)):
             return None
@@ -47,7 +53,7 @@ def _of_two(kind: str) -> Callable[[Expansion, Arguments], Results]:
     """The rule for a function of two."""
 
     def rule(to: Expansion, node: Arguments) -> Results:
-        dtype = to.dtype(node.input(0))
+        dtype = _dtype(to, node, 0)
         if dtype is None:
             return None
         y = to.op(kind, _real(to, node, 0), _real(to, node, 3))
@@ -58,7 +64,7 @@ def _of_two(kind: str) -> Callable[[Expansion, Arguments], Results]:
 
 def softmax(to: Expansion, node: Arguments) -> Results:
     """Along one axis, as in newer versions of ONNX."""
-    dtype = to.dtype(node.input(0))
+    dtype = _dtype(to, node, 0)
     if dtype is None or node.get("opset", _CURRENT) < _CURRENT:
         return None
     y = to.op("Softmax", _real(to, node, 0), axis=node.get("axis", -1))
@@ -67,7 +73,7 @@ def softmax(to: Expansion, node: Arguments) -> Results:
 
 def joined(to: Expansion, node: Arguments) -> Results:
     """Along an axis; the scale of the result comes first."""
-    dtype = to.dtype(node.input(2))
+    dtype = _dtype(to, node, 2)
     if dtype is None:
         return None
     places = range(2, node.count, 3)
@@ -79,7 +85,7 @@ def joined(to: Expansion, node: Arguments) -> Results:
 def product(to: Expansion, node: Arguments) -> Results:
     """A product of matrices with a bias of products; its result may be of numbers, and
     columns of the second may have scales of their own."""
-    dtype = to.dtype(node.input(0))
+    dtype = _dtype(to, node, 0)
     if dtype is None:
         return None
     columns = 0 if node.get("transB", 0) else 1

@@ -360,7 +360,8 @@ def product_of_blocks(to: Expansion, node: Arguments) -> Results:
         table = to.op("Transpose", to.reshape(wide, n, blocks), perm=[1, 0])
         spread = to.op("Gather", table, to.constant(places.astype(np.int64)), axis=0)
     columns = to.op("Mul", moved, spread)
-    dtype = to.dtype(node.input(0)) or np.dtype(np.float32)
+    # Nothing says the type of what another op of onnxruntime has computed.
+    dtype = to.dtype(node.input(0)) or to.dtype(scales) or np.dtype(np.float32)
     y = to.op("MatMul", _widened(to, node.input(0), dtype), columns)
     if node.input(5):
         y = to.op("Add", y, _widened(to, node.input(5), dtype))
