@@ -62,6 +62,12 @@ def all_ops(
     return ops
 
 
+def defined_functions(module: "ir.Operation") -> "list[ir.Operation]":
+    """The functions with a body of a module and of the modules in it, in order."""
+    functions = all_ops(module, "func.func", outer_first=True)
+    return [function for function in functions if len(function.regions[0].blocks)]
+
+
 def dialect(name: str) -> Any:
     """The bindings of an upstream dialect, e.g. ``dialect("arith")``."""
     return importlib.import_module(f"{BACKEND}.dialects.{name}")

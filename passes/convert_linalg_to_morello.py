@@ -12,8 +12,9 @@ class ConvertLinalgToMorello(ConvertModel):
 
     Before: functions on tensors of static shape, of f32 or bf16. After: each has
     memrefs in their place, for arguments, constants, and results; its body calls a
-    private function for each graph that it is cut into, which has one Spec op; values
-    between them are allocated. Refuses: ops that have no Spec, every one at its place.
+    private function for each graph that it is cut into, which has one Spec op, and for
+    each op that is left to plain lowering, which has loops; values between them are
+    allocated. Refuses: ops that have neither, every one at its place.
     """
 
     name: ClassVar[str] = "convert-linalg-to-morello"

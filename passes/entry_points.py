@@ -9,24 +9,16 @@ those of an argument with dimensions whose size the call says, of these sizes.
 """
 
 import dataclasses
-from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.dialect.memrefs import index
 from morello.dialect.sizes import places_of_sizes, sized_view, sizes_taken
-from morello.mlir import all_ops, dialect, ir
+from morello.mlir import all_ops, defined_functions, dialect, ir
 from morello.passes.base import Pass, PassFailure
 
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
 
 _DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
-
-
-def _functions(module: ir.Operation) -> Iterator[ir.Operation]:
-    """The functions with a body, in order."""
-    for op in module.regions[0].blocks[0].operations:
-        if op.operation.name == "func.func" and len(op.regions[0].blocks):
-            yield op.operation
 
 
 def _symbol(function: ir.Operation) -> str:
@@ -224,7 +216,7 @@ class EntryPoints(Pass):
         Raises:
             PassFailure: at the function or the ``memref.alloca`` that is refused.
         """
-        functions = list(_functions(module))
+        functions = defined_functions(module)
         for function in functions:
             _check_signature(function)
             _check_allocas(function)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from morello.dialect.attributes import i64_attr
 from morello.dialect.sizes import sizes_taken
-from morello.mlir import all_ops, dialect, ir
+from morello.mlir import all_ops, defined_functions, dialect, ir
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.buffers import Buffers, callee_of, iterations
 from morello.passes.parts.placement import Lifetime, place
@@ -222,6 +222,37 @@ def _refuse_calls(
             grown.add(name)
 
 
+def _plan_all(functions: dict[str, ir.Operation]) -> None:
+    """Plan the functions of one module; then change them.
+
+    Raises:
+        PassFailure: at the op that cannot be planned.
+    """
+    calls = {
+        name: all_ops(function, "func.call", outer_first=True)
+        for name, function in functions.items()
+    }
+    order = _callees_first(calls)
+    plans = {name: _plan(functions[name]) for name in order}
+    _refuse_calls(calls, plans)
+    sizes: dict[str, int] = {}
+    for name in order:
+        plan = plans[name]
+        if plan is None:
+            continue
+        needy = [call for call in calls[name] if sizes.get(callee_of(call))]
+        with functions[name].context:
+            for call in needy:
+                callee = callee_of(call)
+                sized = sizes_taken(functions[callee])
+                _give_workspace(call, sizes[callee], sized)
+        if needy:
+            plan = _plan(functions[name])
+            assert plan is not None
+        plan.apply()
+        sizes[name] = plan.size
+
+
 @dataclasses.dataclass(frozen=True)
 class PlanMemory(Pass):
     """Give every buffer of a function a place in one workspace argument.
@@ -241,36 +272,15 @@ class PlanMemory(Pass):
     name: ClassVar[str] = "morello-plan-memory"
 
     def run(self, module: ir.Operation) -> None:
-        """Plan every function with a body; then change them.
+        """Plan the functions with a body of each module, and change them.
 
         Raises:
             PassFailure: at the op that cannot be planned.
         """
-        functions = {
-            str(ir.StringAttr(op.attributes["sym_name"]).value): op.operation
-            for op in module.regions[0].blocks[0].operations
-            if op.operation.name == "func.func" and len(op.regions[0].blocks)
-        }
-        calls = {
-            name: all_ops(function, "func.call", outer_first=True)
-            for name, function in functions.items()
-        }
-        order = _callees_first(calls)
-        plans = {name: _plan(functions[name]) for name in order}
-        _refuse_calls(calls, plans)
-        sizes: dict[str, int] = {}
-        for name in order:
-            plan = plans[name]
-            if plan is None:
-                continue
-            needy = [call for call in calls[name] if sizes.get(callee_of(call))]
-            with module.context:
-                for call in needy:
-                    callee = callee_of(call)
-                    sized = sizes_taken(functions[callee])
-                    _give_workspace(call, sizes[callee], sized)
-            if needy:
-                plan = _plan(functions[name])
-                assert plan is not None
-            plan.apply()
-            sizes[name] = plan.size
+        in_modules: dict[ir.Operation, dict[str, ir.Operation]] = {}
+        for function in defined_functions(module):
+            name = str(ir.StringAttr(function.attributes["sym_name"]).value)
+            around = function.parent.operation
+            in_modules.setdefault(around, {})[name] = function
+        for functions in in_modules.values():
+            _plan_all(functions)

@@ -86,6 +86,21 @@ func.func @bits(%a: memref<8xi16>) {
   return
 }
 
+// Modules in modules have functions of their own.
+// CHECK: module @inner
+// CHECK: func.func @callee(%{{.*}}: memref<64xi8>) attributes {morello.workspace_bytes = 64 : i64}
+// CHECK: func.func @calls(%{{.*}}: memref<64xi8>) attributes {morello.workspace_bytes = 64 : i64}
+module @inner {
+  func.func @callee() {
+    %a = memref.alloc() : memref<1xf32>
+    return
+  }
+  func.func @calls() {
+    func.call @callee() : () -> ()
+    return
+  }
+}
+
 // CHECK-LABEL: func.func @nothing(%{{.*}}: memref<8xf32>) attributes {morello.workspace_bytes = 0 : i64}
 func.func @nothing(%a: memref<8xf32>) {
   return

@@ -3,7 +3,7 @@
 import dataclasses
 import importlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -109,12 +109,7 @@ class Spec(HashedOnce):
                 f"{self.kind.label} has {len(names)} dimensions ({','.join(names)}) "
                 f"but {len(self.sizes)} sizes"
             )
-        for name, size in zip(names, self.sizes, strict=True):
-            if not 1 <= size < MAX_SIZE:
-                raise SpecError(
-                    f"size {size} of dimension {name} of {self.kind.label} is not "
-                    f"between 1 and {MAX_SIZE - 1}"
-                )
+        check_sizes(names, self.kind.label, self.sizes)
         for operand in self.kind.operands:
             for axis in operand.axes:
                 if axis.halves and self.sizes[axis.dims[0]] % axis.divisor:
@@ -462,6 +457,21 @@ def check_leading(
             f"rows of {row} elements",
             f"give more than {row}, and a form that is not contiguous",
         )
+
+
+def check_sizes(names: Iterable[str], label: str, sizes: Iterable[int]) -> None:
+    """Refuse sizes of dimensions that no Spec has.
+
+    Raises:
+        SpecError: one is not between 1 and `MAX_SIZE`.
+    """
+    for name, size in zip(names, sizes, strict=True):
+        if not 1 <= size < MAX_SIZE:
+            raise SpecError(
+                f"size {size} of dimension {name} of {label} is not between 1 and "
+                f"{MAX_SIZE - 1}",
+                "give one in between",
+            )
 
 
 def argument_tensor(dtype: Dtype, layout: Layout) -> TensorSpec:

@@ -155,7 +155,7 @@ def _taken(use: ir.OpOperand) -> ir.Value | None:
     """The argument of a function that a call hands a buffer to; None of a function
     without a body, of which nothing is known."""
     module = use.owner.operation
-    while module.parent is not None:
+    while module.name != "builtin.module":
         module = module.parent.operation
     for op in module.regions[0].blocks[0].operations:
         if (

@@ -1,6 +1,7 @@
 """Functions on tensors to functions of Spec ops, for the passes that convert."""
 
 import dataclasses
+import re
 
 from morello.dialect import load
 from morello.dialect.target import TARGET_ATTRIBUTE
@@ -11,9 +12,9 @@ from morello.frontends.grouping.parts import Part
 from morello.frontends.linalg.importing import imported
 from morello.frontends.linalg.reading import to_linalg
 from morello.frontends.nodes.improving import improved
-from morello.frontends.refusals import ModelError
+from morello.frontends.refusals import ModelError, Refusal
 from morello.machine import find_target, print_target
-from morello.mlir import ir
+from morello.mlir import defined_functions, ir
 from morello.passes.base import Pass, PassFailure, option
 from morello.spec.tensors.limits import Limits
 
@@ -36,7 +37,8 @@ class ConvertModel(Pass):
         Raises:
             PassFailure: at the last op that is refused, the others being reported.
         """
-        convert(module, self.target)
+        with module.location:
+            convert(module, self.target)
 
 
 def convert(module: ir.Operation, target: str) -> None:
@@ -49,12 +51,7 @@ def convert(module: ir.Operation, target: str) -> None:
     machine = find_target(target or DEFAULT_TARGET)
     try:
         to_linalg(module, "-")
-        functions = [
-            op.operation
-            for op in module.regions[0].blocks[0].operations
-            if op.operation.name == "func.func" and len(op.regions[0].blocks)
-        ]
-        for function in functions:
+        for function in defined_functions(module):
             _replace(function, machine.limits)
     except ModelError as error:
         raise _reported(error, module) from error
@@ -67,8 +64,10 @@ def convert(module: ir.Operation, target: str) -> None:
 
 def _replace(function: ir.Operation, limits: Limits) -> None:
     tensors = improved(imported(function, "-"))
-    steps = [step for step in grouped(tensors) if isinstance(step, Part)]
-    parts = [(part, part.spec(limits)) for part in steps]
+    parts = [
+        (step, step.spec(limits)) if isinstance(step, Part) else step
+        for step in grouped(tensors)
+    ]
     with function.location, ir.InsertionPoint(function):
         name = tensors.name
         function.attributes["sym_name"] = ir.StringAttr.get(f"{name}__old")
@@ -80,7 +79,18 @@ def _reported(error: ModelError, module: ir.Operation) -> PassFailure:
     """Report all refusals but the last, and return that as a failure."""
     *others, last = error.refusals
     for refusal in others:
-        where = refusal.location or module.location
-        where.emit_error(f"'{refusal.op}' op {refusal.reason}; {refusal.remedy}")
-    where = last.location or module.location
-    return PassFailure(where, f"'{last.op}' op {last.reason}; {last.remedy}")
+        _where(refusal, module).emit_error(_text(refusal))
+    return PassFailure(_where(last, module), _text(last))
+
+
+def _text(refusal: Refusal) -> str:
+    return f"'{refusal.op}' op {refusal.reason}; {refusal.remedy}"
+
+
+def _where(refusal: Refusal, module: ir.Operation) -> ir.Location:
+    """The place of a refusal for a diagnostic; that of the module if it has none."""
+    place = re.fullmatch(r"(.*):(\d+):(\d+)", refusal.place)
+    if refusal.location is not None or place is None:
+        return refusal.location or module.location
+    file, line, column = place.groups()
+    return ir.Location.file(file, int(line), int(column), module.context)

@@ -30,6 +30,7 @@ from morello.spec.index_map import IndexMap, plain_dims
 from morello.spec.mixes import summed_whole, sums_fit
 from morello.spec.named_form import NamedForm, named_form
 from morello.spec.size_range import SizeRange
+from morello.spec.spec import check_sizes
 from morello.spec.tensors.limits import Limits
 
 MOST_OPERANDS = 8
@@ -384,15 +385,17 @@ def _checked(
     places = tuple(dict.fromkeys(draft.tensors.node(n).place for n in draft.nodes))
     if draft.tensors.flushing:
         kind = kind.as_flushing(dtypes)
-    named = named_form(kind, sizes, forms)
+    try:
+        check_sizes(kind.dims, kind.label, sizes)
+        named = named_form(kind, sizes, forms)
+        if named is None:
+            kind.check_dtypes(dtypes)
+    except SpecError as error:
+        raise UnfitError from error
     if named is not None:
         order = enumerate(named.operands)
         deeper = tuple(_deeper(operands[v], i, named) for i, v in order)
         return Part(draft.nodes, named.kind, named.sizes, deeper, named.tensors, places)
-    try:
-        kind.check_dtypes(dtypes)
-    except SpecError as error:
-        raise UnfitError from error
     return Part(draft.nodes, kind, sizes, operands, forms, places)
 
 

@@ -10,7 +10,7 @@ from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.names import named
 from morello.spec.graphs.text import parse_named, size_order
 from morello.spec.kind import Kind
-from morello.spec.spec import MAX_SIZE
+from morello.spec.spec import check_sizes
 from morello.spec.text.labels import LABELS, label_of, labelled
 
 
@@ -85,11 +85,8 @@ def kind_and_sizes(
     """
     if not issubclass(kind_class, Compose):
         return kind_of_label(kind_class, label, len(sizes), options), sizes
-    for size in sizes:  # names divide by them
-        if not 1 <= size < MAX_SIZE:
-            raise SpecError(
-                f"size {size} of {label} is not between 1 and {MAX_SIZE - 1}"
-            )
+    numbers = map(str, range(len(sizes)))
+    check_sizes(numbers, label, sizes)  # names divide by them
     if label in LABELS:
         label_graph = labelled(label, sizes, options, ranges)
         return _flushing(label_graph.graph, options), label_graph.sizes
