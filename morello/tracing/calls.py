@@ -58,7 +58,8 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     if all(dtype == F32 for dtype in dtypes):
         return called(known, name, args, kwargs)
     dtype = dtype_by_numpy(function, args, kwargs) or together(dtypes)
-    result = called(known, name, *wide((args, kwargs), dtype.kind == "f"))
+    as_numbers = dtype.kind == "f" and function not in REMAINDERS
+    result = called(known, name, *wide((args, kwargs), as_numbers))
     for one in result if isinstance(result, list) else []:
         one.dtype = dtype  # parts of an array
     is_exact = function in CHOOSING

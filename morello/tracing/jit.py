@@ -51,8 +51,17 @@ def trace(function: Callable[..., Any], *shapes: Any, **options: Any) -> Model:
     Raises:
         MorelloError: it does what is not traced; the message has the line.
     """
+    _check_function(function, "trace")
     pattern, objects = _shapes(function, shapes, options)
     return TracedFunction(function, pattern, objects).model()
+
+
+def _check_function(function: Any, name: str) -> None:
+    if not callable(function):
+        raise MorelloError(
+            f"morello.{name} is given {type(function).__name__}, not a function",
+            "give a function on arrays",
+        )
 
 
 def _shapes(
@@ -386,10 +395,6 @@ def jit(
     """
     if function is None:
         return functools.partial(jit, sizes=sizes, **options)
-    if not callable(function):
-        raise MorelloError(
-            f"morello.jit is given {type(function).__name__}, not a function",
-            "write @morello.jit above a function on arrays",
-        )
+    _check_function(function, "jit")
     size = CallSize.of(function, sizes) if sizes else None
     return Jitted(function, options, size)

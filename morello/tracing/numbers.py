@@ -191,8 +191,8 @@ _TELLING = frozenset({"equal", "less", "less_equal", "where", "remainder", "fmod
 """Functions whose results are wrong where integers become the nearest f32."""
 
 
-REMAINDERS = frozenset({np.floor_divide, np.fmod, np.remainder})
-"""NumPy's functions of floats, likewise."""
+REMAINDERS = frozenset({np.floor_divide, np.fmod, np.remainder, np.trapezoid})
+"""NumPy's functions of floats, likewise; and one that adds integers as integers."""
 
 
 def summed_in(array: Any, reduction: str, count: int) -> Dtype:

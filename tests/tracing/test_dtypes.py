@@ -102,6 +102,10 @@ def test_functions_of_nn_round_once(name: str) -> None:
 MIXED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a mask": (lambda x, m: np.where(m, x, 0), ("f4", "?")),
     "truth values": (lambda m, n: (m & ~n, m + n, m.any(0), m.sum(), m.T), ("?", "?")),
+    "products of truth values": (
+        lambda m: ((m @ m.T) + m[:, :4], np.einsum("ij,kj->i", m, m), (m @ m.T).mean()),
+        ("?",),
+    ),
     "truth values in other shapes": (
         lambda m: (np.tile(m, 2), m[::-1], m[:, ::2], np.stack([m, m])),
         ("?",),
@@ -169,6 +173,7 @@ def test_sums_above_what_f32_counts_are_exact() -> None:
 REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda b: b + b, "i1", r"np\.add of int8 is not traced; write x\.astype"),
     (lambda b: b @ b.T, "u1", r"np\.matmul of uint8 is not traced; write x\.astype"),
+    (np.trapezoid, "i1", r"np\.add of int8 is not traced"),
     (
         lambda a: a == a,
         "i4",

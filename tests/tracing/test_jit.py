@@ -329,6 +329,8 @@ def test_masks_and_what_is_no_function_are_refused() -> None:
         morello.jit(lambda x: x * matrix)(np.ones((3, 3), np.float32))
     with pytest.raises(MorelloError, match="given int, not a function"):
         morello.jit(3)  # type: ignore[arg-type]
+    with pytest.raises(MorelloError, match="trace is given int, not a function"):
+        morello.trace(3, (2, 3))  # type: ignore[arg-type]
 
 
 def test_results_without_a_program_as_a_whole_are_parts_of_one_function() -> None:

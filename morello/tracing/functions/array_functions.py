@@ -315,7 +315,7 @@ FUNCTIONS |= {
 }
 
 UFUNCS[np.matmul] = products.matmul
-UFUNCS[np.vecdot] = lambda a, b: (a * b).sum(-1)
+UFUNCS[np.vecdot] = lambda a, b: products.einsum("...n,...n->...", a, b)
 
 CHOOSING |= {
     *(np.amax, np.amin, np.append, np.array_split, np.broadcast_to, np.clip),

@@ -11,7 +11,7 @@ from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.tracing.functions.elementwise import recording_of
 from morello.tracing.nodes import aligned, node
-from morello.tracing.numbers import computed_in
+from morello.tracing.numbers import BOOL, computed_in
 from morello.tracing.operands import traced
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import refusal
@@ -100,6 +100,7 @@ def _contracted(
         written = f"{','.join(term for term, _ in factors)}->{wanted}"
         order = np.einsum_path(written, *plain, optimize="greedy")[0][1:]
     rest = list(factors)
+    is_any = all(array.dtype == BOOL for _, array in factors)
     for places in order:
         pair = [rest[place] for place in places]
         rest = [one for place, one in enumerate(rest) if place not in places]
@@ -111,13 +112,17 @@ def _contracted(
                 c for c in dict.fromkeys("".join(t for t, _ in pair)) if c in needed
             )
         )
-        pair = [_reduced(t, a, pair, needed) for t, a in pair]
-        rest.append((term, _product(recording, text, pair, term)))
+        pair = [_reduced(t, a, pair, needed, is_any) for t, a in pair]
+        rest.append((term, _product(recording, text, pair, term, is_any)))
     return rest[0][1]
 
 
 def _reduced(
-    term: Letters, array: Tracer, pair: Sequence[tuple[Letters, Tracer]], needed: Any
+    term: Letters,
+    array: Tracer,
+    pair: Sequence[tuple[Letters, Tracer]],
+    needed: Any,
+    is_any: bool,
 ) -> tuple[Letters, Tracer]:
     """An array without the letters that no other array and no result has."""
     count = {c: sum(c in other for other, _ in pair) for c in term}
@@ -125,7 +130,7 @@ def _reduced(
     if len(pair) < 2 or not alone:
         return term, array
     left = "".join(c for i, c in enumerate(term) if i not in alone)
-    return left, array.sum(tuple(alone))
+    return left, (np.any if is_any else np.sum)(array, tuple(alone))
 
 
 def _product(
@@ -133,7 +138,10 @@ def _product(
     text: str,
     factors: list[tuple[Letters, Tracer]],
     wanted: Letters,
+    is_any: bool,
 ) -> Tracer:
+    """A product of one array or two, summed; of truth values, which are all of them,
+    whether one is true."""
     arrays = [array for _, array in factors]
     terms = "".join(term for term, _ in factors)
     gone = [c for c in dict.fromkeys(terms) if c not in wanted]
@@ -148,8 +156,12 @@ def _product(
     is_sum = math.prod(lost) > 1
     if not is_sum and len(reads) == 1:
         return Tracer(recording, reads[0], shape, dtype=arrays[0].dtype)
-    reduction, dtype = "sum" if is_sum else MAP, computed_in("mul", arrays)
-    return node(recording, shape, reduction, expression, reads, lost, dtype)
+    dtype = computed_in("mul", arrays)
+    reduction = ("max" if is_any else "sum") if is_sum else MAP
+    result = node(recording, shape, reduction, expression, reads, lost, dtype)
+    if is_any:
+        result.dtype = BOOL
+    return result
 
 
 def _array(recording: Recording, operand: Any) -> Tracer:
