@@ -1,4 +1,4 @@
-"""Runs parsers that may crash in a child process first: `check_survival`.
+"""Runs what may crash in a child process first: `check_survival`, `made_in_child`.
 
 MLIR's parsers and conversions are C++: some texts that are wrong end the process. An
 untrusted program is read in a forked child before it is read here.
@@ -6,6 +6,7 @@ untrusted program is read in a forked child before it is read here.
 
 import contextlib
 import faulthandler
+import json
 import os
 import resource
 import signal
@@ -14,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from morello.errors import CompileError
+from morello.errors import CompileError, MorelloError
 from morello.processes.interrupts import check_sigint, defer_sigint
 
 PATIENCE = 120.0
@@ -52,6 +53,42 @@ def check_survival(
         raise CompileError(
             f"{source} makes MLIR end the process that reads it ({name})", remedy
         )
+
+
+def made_in_child(make: Callable[[], bytes], source: str, remedy: str) -> bytes:
+    """Bytes that a child makes, as `check_survival` tries what may crash.
+
+    What a child raises is raised here, too.
+
+    Raises:
+        CompileError: the child was ended by a signal, or does not end; or it raised it.
+    """
+    with os.fdopen(os.memfd_create("made"), "w+b") as file:
+
+        def attempt() -> None:
+            state, data = _MADE, b""
+            try:
+                data = make()
+            except MorelloError as error:
+                if type(error) is not CompileError:
+                    raise  # others have more than words, such as objects of MLIR
+                state, data = _REFUSAL, json.dumps([error.what, error.remedy]).encode()
+            file.write(_BROKEN + data)
+            file.flush()
+            file.seek(0)
+            file.write(state)
+            file.flush()
+
+        check_survival(attempt, source, remedy)
+        file.seek(0)
+        state, data = file.read(1), file.read()
+    if state == _REFUSAL:
+        raise CompileError(*json.loads(data))
+    return data if state == _MADE else make()  # which raises what the child has
+
+
+_BROKEN, _MADE, _REFUSAL = b"\0", b"\1", b"\2"
+"""First byte of a child's answer, which says what follows."""
 
 
 def _tried(read: Callable[[], object], source: str, remedy: str) -> int:

@@ -3,7 +3,6 @@
 import contextlib
 import importlib
 import io
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from morello.errors import ArgumentError, CompileError
-from morello.frontends.dry_run import check_survival
+from morello.frontends.dry_run import made_in_child
 from morello.frontends.linalg.importer_output import check_linalg
 from morello.frontends.linalg.signature import Declared, Signature
 from morello.frontends.linalg.unrolling import unroll
@@ -217,32 +216,7 @@ def _survived(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> byte
     def imported() -> bytes:
         return _bytecode(_with_shapes(onnx, proto, source), source, names)
 
-    with os.fdopen(os.memfd_create("linalg"), "w+b") as file:
-
-        def attempt() -> None:
-            state, text = _MODEL, b""
-            try:
-                text = imported()
-            except ModelError:
-                raise  # its refusals have places, which are objects of MLIR
-            except CompileError as error:
-                state, text = _REFUSAL, json.dumps([error.what, error.remedy]).encode()
-            file.write(_BROKEN + text)
-            file.flush()
-            file.seek(0)
-            file.write(state)
-            file.flush()
-
-        check_survival(attempt, source, "export the model with other ops")
-        file.seek(0)
-        state, text = file.read(1), file.read()
-    if state == _REFUSAL:
-        raise CompileError(*json.loads(text))
-    return text if state == _MODEL else imported()  # which raises what the child has
-
-
-_BROKEN, _MODEL, _REFUSAL = b"\0", b"\1", b"\2"
-"""First byte of a child's answer, which says what follows."""
+    return made_in_child(imported, source, "export the model with other ops")
 
 
 def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 
 from morello.errors import ArgumentError
+from morello.frontends.dry_run import check_survival
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.ranged import one_range, ranged
 from morello.jax.call import call
@@ -55,7 +56,12 @@ def compile(
 
     def read(shapes: Sequence[Any]) -> Model:
         text = traced(shapes).lower().as_text(debug_info=True)
-        return trusted_model(text, None, name, fallback=fallback, flushing=flushing)
+
+        def model() -> Model:
+            return trusted_model(text, None, name, fallback=fallback, flushing=flushing)
+
+        check_survival(model, name, "write it in other ops")
+        return model()
 
     tree = jax.tree.structure(arrays)
     if ranges:

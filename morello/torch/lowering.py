@@ -1,6 +1,8 @@
 """A group as linalg on tensors: in the ops that `rules` leave, by torch-mlir."""
 
 import copy
+import functools
+import importlib
 import io
 import re
 import threading
@@ -13,9 +15,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx import GraphModule, Node, map_arg
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from morello.frontends.dry_run import made_in_child
 from morello.frontends.linalg.importer_output import check_linalg
 from morello.frontends.refusals import ModelError, Refusal
-from morello.mlir import PassManager, ir
+from morello.mlir import BACKEND, PassManager, ir
 from morello.torch.constants import fused
 from morello.torch.larger_ops.quotients import divide_integers
 from morello.torch.larger_ops.scans import standing, with_extremes
@@ -245,7 +248,15 @@ def linalg_bytecode(graph: GraphModule) -> bytes:
     Raises:
         ModelError: the nodes that the importer does not take, or that have no
             counterpart in linalg.
+        CompileError: some of them crash the importer.
     """
+    for module in (f"{BACKEND}.dialects.torch", f"{BACKEND}.extras.fx_importer"):
+        importlib.import_module(module)  # once, not in each child
+    make = functools.partial(_bytecode, graph)
+    return made_in_child(make, "the group", "write it in other ops")
+
+
+def _bytecode(graph: GraphModule) -> bytes:
     try:
         module = _imported(graph)
     except Exception as error:  # the importer raises anything

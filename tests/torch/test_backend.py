@@ -1,6 +1,7 @@
 """Models compiled by ``torch.compile(backend="morello")`` compute what eager does."""
 
 import logging
+import os
 import random
 import re
 import threading
@@ -336,20 +337,38 @@ def test_what_is_not_covered_stays_eager(told: pytest.LogCaptureFixture) -> None
     assert compiled(told) == 2
 
 
-def test_a_group_that_is_refused_stays_eager(
-    told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(text: str, **options: Any) -> Any:
-        raise MorelloError("something has no Spec")
+def _refuse(*arguments: Any, **options: Any) -> Any:
+    raise MorelloError("something has no Spec")
 
-    monkeypatch.setattr(group, "trusted_model", refuse)
+
+@pytest.mark.parametrize(
+    ("function", "change", "words"),
+    [
+        ("morello.torch.group.trusted_model", _refuse, "something has no Spec"),
+        (
+            "morello.torch.lowering._imported",
+            lambda graph: os.abort(),
+            "the group makes MLIR end the process that reads it (SIGABRT); write it "
+            "in other ops",
+        ),
+    ],
+)
+def test_a_group_that_is_refused_stays_eager(
+    function: str,
+    change: Any,
+    words: str,
+    told: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    tried_first: None,
+) -> None:
+    monkeypatch.setattr(function, change)
     model = Mlp().eval()
     fast = torch.compile(model, backend="morello", options=WAIT)
     x = torch.randn(3, 16)
     assert torch.equal(fast(x), model(x))
     (message,) = [r.message for r in told.records if "stays eager" in r.message]
     assert "aten.addmm.default" in message
-    assert message.endswith("stays eager: something has no Spec")
+    assert message.endswith(f"stays eager: {words}")
 
 
 def test_a_group_is_divided_at_what_is_refused(
