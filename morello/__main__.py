@@ -1,8 +1,19 @@
-"""``python -m morello`` is the command ``morello``."""
+"""The command ``morello``, which is also ``python -m morello``."""
 
 import sys
 
-from morello.tools.morello import main
+_INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the command; Ctrl-C may come while it is imported, too."""
+    try:
+        from morello.tools.morello import main as run
+
+        return run()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,6 +10,11 @@ def shortened(text: str, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def is_file_name(text: str) -> bool:
+    """Whether a text that should be a module of MLIR names a file with one."""
+    return text.endswith(".mlir") and not any(map(str.isspace, text))
+
+
 def visible(text: str) -> str:
     """A text without characters that command a terminal, which stand as ``\\x1b``.
 
@@ -65,6 +70,10 @@ class PipelineError(MorelloError):
 
 class CompileError(MorelloError):
     """A module that cannot be brought to machine code."""
+
+
+class FileError(MorelloError, OSError):
+    """A file that cannot be read or written."""
 
 
 class ArgumentError(MorelloError, ValueError):

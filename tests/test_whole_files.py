@@ -49,7 +49,8 @@ def test_a_kernel_that_does_not_fit_leaves_the_old_one(
 
 def test_a_missing_folder_is_named_as_it_was_given(tmp_path: Path) -> None:
     path = tmp_path / "none" / "k.o"
-    with pytest.raises(FileNotFoundError, match=f"directory: '{path}'$"):
+    message = f"cannot save '{path}': No such file or directory; give a file"
+    with pytest.raises(morello.MorelloError, match=message):
         unsearched("move:7x9:f32").save(path)
 
 

@@ -18,7 +18,7 @@ from morello.aot.entry_points import (
 from morello.aot.header import Interface, header
 from morello.aot.stages import Stages, name_module
 from morello.docstrings import summary
-from morello.errors import CompileError
+from morello.errors import CompileError, FileError
 from morello.lazy import cached_property
 from morello.machine.architectures import HOST
 from morello.machine.host import required_features
@@ -88,10 +88,17 @@ class Files(abc.ABC):
 
         Raises:
             CompileError: a suffix that means nothing here.
-            OSError: it cannot be written; what was there is there.
+            FileError: it cannot be written; what was there is there.
         """
         data = self.content(path)
-        write_whole(Path(path), data)
+        try:
+            write_whole(Path(path), data)
+        except (OSError, ValueError) as error:  # a name with a zero byte is no value
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise FileError(
+                f"cannot save '{path}': {reason}",
+                "give a file that can be written, in a folder that is there",
+            ) from error
 
 
 @dataclasses.dataclass(frozen=True)

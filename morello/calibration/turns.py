@@ -14,6 +14,7 @@ from pathlib import Path
 
 from morello.calibration.timing import Code, Program, Stopwatch, Time
 from morello.compiler.tuning.timing import before_all_else, pinned
+from morello.errors import FileError
 from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Spec
@@ -46,7 +47,7 @@ def cycles_of_all(
 
     Raises:
         MorelloError: a program cannot be compiled.
-        OSError: the lock cannot be taken.
+        FileError: the lock cannot be taken.
     """
     cycles: list[float] = []
     for start in range(0, len(impls), _TOGETHER):
@@ -79,7 +80,7 @@ def in_rounds(
 
     Raises:
         MorelloError: a program cannot be compiled.
-        OSError: the lock cannot be taken.
+        FileError: the lock cannot be taken.
     """
     with shared(lock):
         programs = [Program(spec, impl, target) for impl in impls]
@@ -108,7 +109,7 @@ def one_round(
     Which pages operands have decides which lines meet in a set of L2.
 
     Raises:
-        OSError: the lock cannot be taken.
+        FileError: the lock cannot be taken.
     """
     watch.place_anew()
     with pinned(True), turn(lock):
@@ -119,7 +120,7 @@ def shared(lock: Path | None) -> contextlib.AbstractContextManager[None]:
     """While it lasts, no other process measures under the lock, if there is one.
 
     Raises:
-        OSError: the lock cannot be taken.
+        FileError: the lock cannot be taken.
     """
     return _held(lock, fcntl.LOCK_SH)
 
@@ -129,7 +130,7 @@ def turn(lock: Path | None) -> Iterator[None]:
     """While it lasts, this process alone measures: it holds the lock, if there is one.
 
     Raises:
-        OSError: the lock cannot be taken.
+        FileError: the lock cannot be taken.
     """
     with _held(lock, fcntl.LOCK_EX), before_all_else(lock is not None):
         yield
@@ -140,6 +141,12 @@ def _held(lock: Path | None, how: int) -> Iterator[None]:
     if lock is None:
         yield
         return
-    with lock.open("a") as file:
-        fcntl.flock(file, how)
+    with contextlib.ExitStack() as stack:
+        try:
+            fcntl.flock(stack.enter_context(lock.open("a")), how)
+        except OSError as error:
+            raise FileError(
+                f"the lock '{lock}' cannot be taken: {error.strerror}",
+                "give a file that can be written, in a folder that is there",
+            ) from error
         yield

@@ -9,7 +9,7 @@ from morello.compiler.searches import Searches, tuning_time
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.dialect.build import check_ranges
-from morello.errors import CompileError
+from morello.errors import CompileError, is_file_name
 from morello.machine import Target
 from morello.processes.small_stacks import on_large_stack
 from morello.processes.subinterpreters import in_any_interpreter
@@ -97,6 +97,13 @@ def _check_schedule(schedule: Any, spec: Any) -> None:
         raise CompileError(
             f"'schedule' is {type(schedule).__name__}, not text",
             "give the text of a module, as Kernel.schedule has it",
+        )
+    if schedule is not None and not schedule.strip():
+        raise CompileError("the schedule is empty", "give the text of a module")
+    if schedule is not None and is_file_name(schedule):
+        raise CompileError(
+            f"the schedule is '{schedule}', the name of a file",
+            f"give its text: Path('{schedule}').read_text()",
         )
     if schedule is not None and isinstance(spec, Program):
         raise CompileError(

@@ -357,7 +357,7 @@ class Kernel:
 
         Raises:
             CompileError: another ending, or a name that C does not have.
-            OSError: the file cannot be written; what was there is there.
+            FileError: it cannot be written; what was there is there.
         """
         self.library(name).save(path)
 

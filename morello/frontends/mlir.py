@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from morello.errors import CompileError, FileError, is_file_name
 from morello.frontends.dry_run import check_survival
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.ranged import one_range, ranged
@@ -46,11 +47,21 @@ def from_mlir(
             all of them, each with its place; or what depends on the size of a range in
             another way than by how long dimensions are.
         SpecError: a range has no sizes.
+        FileError: the file cannot be read.
     """
     program: Any = text
+    if isinstance(text, str) and is_file_name(text):
+        raise CompileError(
+            f"the program is '{text}', the name of a file", f"give Path('{text}')"
+        )
     if isinstance(text, Path):
         source = text.name
-        program = text.read_bytes()
+        try:
+            program = text.read_bytes()
+        except OSError as error:
+            raise FileError(
+                f"cannot read '{text}': {error.strerror}", "give the path of a file"
+            ) from error
 
     def read(size: int | None = None) -> Model:
         def model() -> Model:

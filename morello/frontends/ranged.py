@@ -53,9 +53,14 @@ def one_range(ranges: Mapping[str, str]) -> tuple[str, range]:
         ranges: as a front end takes them: sizes as a Spec has them, by names.
 
     Raises:
-        ArgumentError: there are two.
+        ArgumentError: there are two, or they are no mapping.
         SpecError: they are no sizes.
     """
+    if not isinstance(ranges, Mapping):
+        raise ArgumentError(
+            f"'ranges' is {type(ranges).__name__}, not sizes by names",
+            "write for example ranges={'rows': '1..64'}",
+        )
     (name, text), *others = ranges.items()
     if others:
         raise ArgumentError(

@@ -46,7 +46,7 @@ class SizeRange:
         Raises:
             SpecError: it is no range, an empty one, or one without end.
         """
-        match = _RANGE.fullmatch(text)
+        match = _RANGE.fullmatch(text) if isinstance(text, str) else None
         if match is None or match[1]:
             raise SpecError(
                 f"'{text}' is no range of sizes",

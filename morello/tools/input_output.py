@@ -61,6 +61,10 @@ def read_mlir(path: str) -> str | bytes:
 
 
 def _read(path: str) -> bytes:
+    if not path:
+        raise UsageError(
+            "'': error: cannot read: the name is empty", "give the name of a file"
+        )
     try:
         return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
@@ -152,6 +156,8 @@ def check_output(path: str) -> None:
     where = Path(path)
     if path != "-" and (where.is_dir() or not where.parent.is_dir()):
         reason = "is a directory" if where.is_dir() else "its directory does not exist"
+        if not path:
+            path, reason = "''", "the name is empty"
         raise UsageError(
             f"{path}: error: cannot write: {reason}", "give a file with -o"
         )

@@ -99,6 +99,12 @@ def test_an_accumulating_kernel_adds_to_the_given_output() -> None:
         ({"spec": "fill:4x4", "threads": 0}, CompileError, "'threads' is 0"),
         ({"spec": "fill:4x4", "threads": True}, CompileError, "'threads' is True"),
         ({"spec": "fill:4x4", "schedule": 3}, CompileError, "'schedule' is int"),
+        ({"spec": "fill:4x4", "schedule": " "}, CompileError, "the schedule is empty"),
+        (
+            {"spec": "fill:4x4", "schedule": "a.mlir"},
+            CompileError,
+            r"the name of a file; give its text: Path\('a.mlir'\)",
+        ),
         (
             {"spec": "matmul:8x8x8:bf16,bf16,f32:l1=0:l2=0"},
             SearchError,

@@ -39,6 +39,8 @@ USAGE = {
     "run fill:3 --target z80": "argument --target: unknown target 'z80'; use one of",
     "run move:3 --input src": "'src' is not written NAME=VALUE",
     "run move:3 --input =x": "'=x' is not written NAME=VALUE",
+    "run fill:3 --schedule= ": "'': cannot read: the name is empty",
+    "run fill:3 -o= ": "'': cannot write: the name is empty",
     "run fill:3 --schedule /no/such": "/no/such: cannot read: No such file",
     "run move:3 --input src=/no/such": "input 'src': cannot read /no/such: No such",
     "run fill:3 -o /no/such/x": "/no/such/x: cannot write: its directory does not",

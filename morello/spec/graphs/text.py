@@ -110,6 +110,10 @@ def parse_number(text: str) -> SizeNumber | None:
     return number if isinstance(number, SizeNumber) else None
 
 
+_GLUED = re.compile(r"\d(and|else|for|if|in|is|not|or)\b")
+"""A keyword behind a number, of which Python's parser warns."""
+
+
 class _Reader:
     """Reads the statements of a graph."""
 
@@ -260,6 +264,8 @@ class _Reader:
 
     def _parsed(self, text: str) -> ast.expr:
         try:
+            if _GLUED.search(text):
+                raise SyntaxError
             return ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             wrong = shortened(text.strip())

@@ -4,6 +4,7 @@ Those in `names.py` have graphs of several nodes. Here are those of one: functio
 elements, and reductions of arrays of any rank, as ``sum:2x3x4:f32:axis=0``.
 """
 
+import re
 import string
 from functools import lru_cache
 
@@ -87,10 +88,8 @@ def _reduction(
 def _axes(text: str, rank: int) -> set[int]:
     if text == "all":
         return set(range(rank))
-    try:
-        axes = [int(part) for part in text.split(",")]
-    except ValueError:
-        axes = [rank]
+    is_list = re.fullmatch(r"-?\d{1,9}(,-?\d{1,9})*", text, re.ASCII)
+    axes = [int(part) for part in text.split(",")] if is_list else [rank]
     if any(not -rank <= axis < rank for axis in axes):
         raise SpecError(
             f"axis={text} of an array of {rank} axes",

@@ -246,7 +246,9 @@ def _options(text: str, parts: list[str]) -> _Options:
     for part in parts:
         name, _, value = part.partition("=")
         if name in options:
-            raise SpecError(f"option '{name}' is given twice in the Spec '{text}'")
+            raise SpecError(
+                f"option '{name}' is given twice in the Spec '{text}'", "leave one out"
+            )
         options[name] = value
     return _Options(options)
 
@@ -343,7 +345,8 @@ def _limits(limits: Limits, options: dict[str, str]) -> Limits:
         value = options.pop(name)
         if not re.fullmatch(r"\d{1,9}", value, re.ASCII):
             raise SpecError(
-                f"limit {name}={value} is not a number of {named[name].units}"
+                f"limit {name}={value} is not a number of {named[name].units}",
+                f"write for example {name}={free.get(name, 1)}",
             )
         free[name] = int(value)
     return Limits.of(**{name: free[name] for name in named if name in free})
