@@ -67,7 +67,7 @@ def test_sizes_that_are_passed_on_are_those_at_each_call(
             return error.what
 
     known = rewritten()
-    monkeypatch.setattr(over, "_passed", lambda *arguments: None)
+    monkeypatch.setattr(over, "_child_of_same_sizes", lambda *arguments: None)
     assert rewritten() == known
 
 
