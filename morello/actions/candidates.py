@@ -30,6 +30,7 @@ from morello.actions.specialize_range import SpecializeRange
 from morello.actions.to_accum import ToAccum
 from morello.machine import Target
 from morello.spec import SpecKey
+from morello.spec.graphs.collapsing import dropped
 from morello.spec.graphs.products import normal
 from morello.spec.structure import is_common, leader
 from morello.spec.tensors.layout import LINE_BYTES
@@ -89,7 +90,7 @@ def candidates(
     arrival = _arrival(key, target)
     if arrival is not None:
         return arrival, *SpecializeRange.candidates(key, axes, target)
-    actions: list[Action] = []
+    actions: list[Action] = [*_without_products(key, axes)]
     for by_sizes, kinds in _TOGETHER:
         if not by_sizes:
             actions += _of_key(kinds, key, target)
@@ -147,6 +148,26 @@ def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action
         if not isinstance(left, str) and _has_lines(key, axes, dim):
             return loop, drop
     return ()
+
+
+def _without_products(
+    key: SpecKey, axes: tuple[tuple[int, ...], ...]
+) -> Iterator[Drop]:
+    """What is left of one column where vectors can go along a dimension that all values
+    have, as the groups of a convolution: a sum of rows, and no product of matrices."""
+    graph = key.kind.as_graph
+    if graph is None or not graph.contractions:
+        return
+    pairs = zip(key.kind.operands, key.tensors, strict=True)
+    inner = {o.axes[t.layout.innermost].dim for o, t in pairs if o.rank}
+    if len(inner) > 1 or not all(d and is_common(key.kind, d) for d in inner):
+        return
+    for dim, name in enumerate(key.kind.dims):
+        if axes[dim][0] == 1 and dim not in inner:
+            part, drop = dropped(graph, dim), Drop(name)
+            is_product = part is None or part.graph.contractions
+            if not is_product and not isinstance(drop.view(key), str):
+                yield drop
 
 
 def _has_lines(key: SpecKey, axes: tuple[tuple[int, ...], ...], dim: int) -> bool:

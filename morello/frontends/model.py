@@ -5,7 +5,7 @@ function with one workspace, and one call computes all of them.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -22,7 +22,7 @@ from morello.frontends.grouping.comparing import is_faster
 from morello.frontends.grouping.compiling import Progress, model_stages, searched_parts
 from morello.frontends.grouping.evaluating import evaluate_part
 from morello.frontends.grouping.groups import grouped
-from morello.frontends.grouping.image_order import cheaper_in_place, laid_out
+from morello.frontends.grouping.image_order import cheaper_orders, has_orders, laid_out
 from morello.frontends.grouping.partition import (
     Join,
     Partition,
@@ -36,7 +36,7 @@ from morello.frontends.linalg.importing import imported
 from morello.frontends.linalg.reading import chosen_function, read_program
 from morello.frontends.linalg.signature import Signature
 from morello.frontends.model_parameters import held_arrays, parameters, result_name
-from morello.frontends.nodes.channels_last import apart_from_products
+from morello.frontends.nodes.channels_last import CHANNELS_LAST, Orders
 from morello.frontends.nodes.improving import improved
 from morello.frontends.nodes.joined.computed_pieces import with_computed_pieces
 from morello.frontends.nodes.prepared import Preparation, prepared
@@ -252,8 +252,8 @@ class Model(Program):
         """The model with images in the order that is cheaper."""
         if self._unturned is None:
             return self
-        in_place = cheaper_in_place(self._unturned, driver, pack, answers)
-        return _model(self._unturned, in_place) if in_place else self
+        orders = cheaper_orders(self._unturned, driver, pack, answers)
+        return _model(self._unturned, orders) if orders else self
 
     def _by_winograd(self, driver: Driver, pack: bool | None) -> "Model":
         """The model with Winograd's algorithm where that is cheaper."""
@@ -466,9 +466,9 @@ def model_of(tensors: Tensors) -> Model:
     return _model(with_scaled_weights(improved(tensors)))
 
 
-def _model(better: Tensors, in_place: Set[int] = frozenset()) -> Model:
-    tensors, preparation = laid_out(better, in_place)
-    unturned = better if not in_place and apart_from_products(better) else None
+def _model(better: Tensors, orders: Orders = CHANNELS_LAST) -> Model:
+    tensors, preparation = laid_out(better, orders)
+    unturned = better if not orders and has_orders(better) else None
     return Model(tensors, grouped(tensors), preparation, (), unturned)
 
 

@@ -183,6 +183,26 @@ def test_heads_that_share_lines_are_not_taken_apart(
     assert (actions == (Tile("d0", 1), Drop("d0"))) == apart
 
 
+@pytest.mark.parametrize(
+    ("image", "filters", "shape", "left"),
+    [
+        ("h+i,c,g", "i,c,f,g", "6x3x16", {6, 3}),
+        ("h+i,g,c", "g,i,c,f", "6x16x3", set()),
+    ],
+)
+def test_filters_are_taken_one_by_one_where_vectors_go_along_groups(
+    image: str, filters: str, shape: str, left: set[int]
+) -> None:
+    """Or rows, where these are along one axis."""
+    result = "h,f,g" if left else "h,g,f"
+    graph = f"y[{result}]=sum(x[{image}]*w[{filters}])"
+    spec = _serial(f"compose:{shape}x3x2:f32:graph={graph}")
+    tried = candidates(spec.key, goal_axes(spec, 1), AVX2)
+    drops = {action.dim for action in tried if isinstance(action, Drop)}
+    sizes = dict(zip(spec.kind.dims, spec.sizes, strict=True))
+    assert {sizes[dim] for dim in drops} == left
+
+
 def test_rows_that_follow_what_stays_in_l2_take_none_of_it() -> None:
     """Bias and output of a product, from call to call in L2."""
     spec = _serial(EPILOGUE)

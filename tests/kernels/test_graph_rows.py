@@ -139,6 +139,10 @@ WINDOWS = {
         "out y[h,w,c]=relu(t+b[c])"
     ),
     "5x5 in steps": ("y[h,w,c]=sum(x[pad(2*h+i,2,1),pad(2*w+j,2,1),c]*f[i,j,c])"),
+    "3x3 of two": (
+        "t[h,w,c]=sum(x[pad(h+i,1,1),pad(w+j,1,1),k,c]*f[i,j,k,c]);"
+        "out y[h,w,c]=relu(t+b[c])"
+    ),
     "one side": "y[h,w,c]=sum(x[pad(h+i,0,2),pad(w+j,2,0),c]*f[i,j,c])",
     "spread": "y[h,w,c]=sum(x[pad(h+2*i,2,2),w+2*j,c]*f[i,j,c])",
     "3x3 of bytes": (
@@ -164,7 +168,8 @@ def test_windows_of_images_in_memory(kernel: str) -> None:
         taps = int(name[0]) if name[0].isdigit() else 3
         dtypes = "u8,s8,f32,s8" if "bytes" in name else "f32"
         for sizes in ("7x7x19", "6x25x8")[: 1 + name[0].isdigit()]:
-            of_windows = f"compose:{sizes}x{taps}x{taps}:{dtypes}:graph={text}"
+            last = "x2" if name.endswith("two") else ""
+            of_windows = f"compose:{sizes}x{taps}x{taps}{last}:{dtypes}:graph={text}"
             whole = parse_spec(of_windows, limits_of(kernel))
             specs.append(dataclasses.replace(whole, serial=True))
     cases = legal_cases(kernel, tuple(specs))

@@ -14,6 +14,7 @@ from morello.frontends.grouping.groups import is_product
 from morello.frontends.grouping.parts import Operand, Part, Step
 from morello.frontends.nodes.tensors import Array, Node, Source, Tensors
 from morello.spec import Layout, Spec
+from morello.spec.structure import is_common
 
 _LEAST = 1024
 """Elements of weights that are packed: less is not worth a search."""
@@ -71,11 +72,18 @@ def opened(
             )
             and len(operand.shape) > 1
             and operand.is_gapless
+            and not _is_along_groups(part, index)
             and math.prod(operand.shape) == math.prod(source.shape) >= _LEAST
             and (source.argument >= 0 or readers.count(operand.tensor) == 1)
         ):
             indices.append(index)
     return tuple(indices)
+
+
+def _is_along_groups(part: Part, index: int) -> bool:
+    """Whether neighbours of an operand are in different groups: no matrix has them."""
+    inner = part.kind.operands[index].axes[part.forms[index].layout.innermost].dim
+    return inner is not None and is_common(part.kind, inner)
 
 
 Copies = dict[tuple[int, Layout, tuple[int, ...], Layout], int]

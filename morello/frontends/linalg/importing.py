@@ -225,7 +225,7 @@ class Importer(ImportedValues):
         or where all of the tensor is read."""
         groups = axis_groups(source.shape, shape)
         whole = self.tensors.all[source.tensor].shape
-        if not unread(source):
+        if not unread(source) and all(a == ONE or a.is_plain for a in source.axes):
             return None
         extents: list[int] = []
         axes: list[IndexMap] = []
@@ -234,12 +234,16 @@ class Importer(ImportedValues):
                 extents.append(extent)
                 axes.append(ONE)
                 continue
-            if axis.dim is None:
-                return None
-            olds, news = next(g for g in groups if axis.dim in g[0])
-            if [i for i in olds if source.shape[i] > 1] != [axis.dim]:
+            olds, news = next(g for g in groups if axis.dims[0] in g[0])
+            if tuple(i for i in olds if source.shape[i] > 1) != axis.dims:
                 return None
             wide = [i for i in news if shape[i] > 1]
+            if axis.dim is None:  # zeros around it, or steps: it stays one
+                if len(wide) > 1:
+                    return None
+                extents.append(extent)
+                axes += renamed((axis,), dict(zip(axis.dims, wide, strict=True)))
+                continue
             extents += [shape[i] for i in wide]
             axes += plain(*wide)
         view = self.tensors.add(View(source.tensor, tuple(extents)))

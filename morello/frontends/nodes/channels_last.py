@@ -1,17 +1,27 @@
-"""Convolutions with their channels last: `channels_last`.
+"""Convolutions with their channels last, or the groups of these: `channels_last`.
 
 The last axis of an image, of the filters and of the result is then the one that vectors
 go along, and a program needs no other layout of its operands. Filters that are known
 beforehand are turned once (`prepared.py`); others stay as they are, and so does their
 convolution. What is computed of such a result, element by element or by windows, has
 its channels last too, so that tensors are turned only where the program ends.
+
+Where groups are last, neighbours in memory are channels of different groups: vectors
+go along the groups. A product before and one behind then have other columns and rows:
+factors that are known beforehand are turned to fit.
 """
 
 import dataclasses
-from collections.abc import Set
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
-from morello.frontends.nodes.convolution import Convolution, Order
+from morello.frontends.nodes.convolution import (
+    Convolution,
+    ImageOrder,
+    Order,
+    filters_of_group,
+)
 from morello.frontends.nodes.prepared import known_beforehand
 from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import (
@@ -24,35 +34,50 @@ from morello.frontends.nodes.tensors import (
     Within,
     copying,
 )
+from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap
 
 _T = TypeVar("_T")
 
+Orders = Mapping[int, ImageOrder]
+"""The orders of images, by the numbers of convolutions: of others channels are last."""
 
-def channels_last(tensors: Tensors, in_place: Set[int] = frozenset()) -> Tensors:
-    """Rewrites convolutions, and what is computed of them, to have channels last.
+CHANNELS_LAST: Orders = MappingProxyType({})
 
-    Args:
-        in_place: the convolutions that keep the order of their axes, by number.
-    """
-    return _Turning(tensors, in_place).run()
+
+def channels_last(tensors: Tensors, orders: Orders = CHANNELS_LAST) -> Tensors:
+    """Rewrites convolutions, and what is computed of them, to have channels last."""
+    return _Turning(tensors, orders).run()
+
+
+def by_groups(tensors: Tensors) -> dict[int, int]:
+    """The products of channels in groups of several, and the filters of each group."""
+    turning = _Turning(tensors, CHANNELS_LAST)
+    return {
+        number: filters
+        for number, tensor in enumerate(tensors.all)
+        if isinstance(tensor, Node)
+        and (filters := filters_of_group(tensor))
+        and turning.turned(number) is not None
+    }
 
 
 def apart_from_products(tensors: Tensors) -> list[frozenset[int]]:
     """The convolutions by groups whose images no product reads, as those that read or
     write one image. Their channels need not be last: vectors may go along a row."""
-    return _Turning(tensors, frozenset()).apart_from_products()
+    return _Turning(tensors, CHANNELS_LAST).apart_from_products()
 
 
 class _Turning(Rewriter):
-    def __init__(self, old: Tensors, in_place: Set[int]) -> None:
+    def __init__(self, old: Tensors, orders: Orders) -> None:
         super().__init__(old)
-        self.in_place = in_place
+        self.orders = orders
         self.known_before = known_beforehand(old)
         self.fixed = self._fixed()
         self.order: dict[int, Order] = {}
         """Orders of axes of old nodes and joined tensors; others stay as they are."""
         self.images = self._images()
+        self.wanted = self._wanted()
         for number, tensor in enumerate(old.all):
             if isinstance(tensor, Node):
                 self._decide(number, tensor)
@@ -75,11 +100,36 @@ class _Turning(Rewriter):
             if convolution is not None:
                 assert isinstance(tensor, Node)
                 image = tensor.tensors[convolution.image]
-                order = _lying(convolution, tensor)
+                order = _lying(convolution, tensor, self._order_of(number))
                 is_joined = isinstance(self.old.all[image], Joined)
                 if is_joined and order != tuple(range(len(order))):
                     images[image] = order
         return images
+
+    def _wanted(self) -> dict[int, Order]:
+        """Images with groups last, and the products that these are maps of."""
+        wanted: dict[int, Order] = {}
+        for number, tensor in reversed([*enumerate(self.old.all)]):
+            if not isinstance(tensor, Node):
+                continue
+            wanted_order, convolution = self._order_of(number), self.turned(number)
+            if wanted_order is ImageOrder.GROUPS_LAST and convolution is not None:
+                image = tensor.tensors[convolution.image]
+                wanted[image] = _lying(convolution, tensor, wanted_order)
+            order = wanted.get(number)
+            if order is None or tensor.reduction != MAP or tensor.into is not None:
+                continue
+            axes = _in_order(tensor.axes, order)
+            for read in tensor.reads:
+                if {*read.axes} | {ONE} == {*axes, ONE}:
+                    places = {axis: place for place, axis in enumerate((ONE, *axes))}
+                    every = range(len(read.axes))
+                    lying = sorted(every, key=lambda i: places[read.axes[i]])
+                    wanted.setdefault(read.tensor, tuple(lying))
+        return wanted
+
+    def _order_of(self, number: int) -> ImageOrder:
+        return self.orders.get(number, ImageOrder.CHANNELS_LAST)
 
     def _decide(self, number: int, node: Node) -> None:
         whole = number
@@ -87,7 +137,7 @@ class _Turning(Rewriter):
             whole = node.into.tensor
             if self._deciding(node.into) != number:
                 return
-        order = self._preferred(number)
+        order = self.wanted.get(whole, self._preferred(number))
         if order is None:
             order = self.images.get(whole)
         if order is not None and whole not in self.fixed:
@@ -120,22 +170,24 @@ class _Turning(Rewriter):
         """A convolution that is to have its channels last."""
         node = self.old.node(number)
         convolution = self._convolution(node)
-        if convolution is None or number in self.in_place:
+        if convolution is None or self._order_of(number) is ImageOrder.IN_PLACE:
             return None
         filters = node.reads[convolution.filters]
         is_known = self.old.root(filters.tensor) in self.known_before
-        in_order = convolution.filter_order(node) == tuple(range(len(filters.axes)))
+        order = convolution.filter_order(node, self._order_of(number))
+        in_order = order == tuple(range(len(filters.axes)))
         return convolution if is_known or in_order else None
 
     def _preferred(self, number: int) -> Order | None:
         """The order that a node's axes should have; None if they have it."""
         node, convolution = self.old.node(number), self.turned(number)
+        last: frozenset[int] = frozenset()
         if convolution is not None:
             image = node.reads[convolution.image].axes
-            places = convolution.places(node)
-            lying = [
-                image[i] for i in sorted(range(len(image)), key=places.__getitem__)
-            ]
+            wanted = self._order_of(number)
+            lying = [image[i] for i in _lying(convolution, node, wanted)]
+            if wanted is ImageOrder.GROUPS_LAST:
+                last = convolution.group_dims(node)
         else:
             lying = self._widest(node)
         sequence: list[int] = []
@@ -153,6 +205,8 @@ class _Turning(Rewriter):
             dim = node.axes[number].dim
             if dim is None:
                 return -2
+            if dim in last:
+                return after + 1
             return sequence.index(dim) if dim in sequence else after
 
         order = tuple(sorted(range(len(node.axes)), key=place))
@@ -218,11 +272,14 @@ class _Turning(Rewriter):
         old = self.old.node(number)
         convolution = self.turned(number)
         if convolution is not None:
-            node = self._with_turned_reads(node, convolution)
+            node = self._with_turned_reads(number, node, convolution)
         into = node.into
         order = self.order.get(number if old.into is None else old.into.tensor)
+        axes = node.axes if order is None else _in_order(node.axes, order)
+        if convolution is None and (order or self.order.keys() & {*old.tensors}):
+            node = self._with_known_reads(old, node, axes)
         if order is not None:
-            node = node.changed(axes=_in_order(node.axes, order))
+            node = node.changed(axes=axes)
             if into is not None:
                 starts = _in_order(into.starts, order)
                 steps = _in_order(into.steps, order)
@@ -240,12 +297,41 @@ class _Turning(Rewriter):
         back = tuple(preferred.index(i) for i in range(len(preferred)))
         return self._copied(turned, back, node)
 
-    def _with_turned_reads(self, node: Node, convolution: Convolution) -> Node:
+    def _with_turned_reads(
+        self, number: int, node: Node, convolution: Convolution
+    ) -> Node:
         reads = list(node.reads)
-        order = _lying(convolution, node)
+        wanted = self._order_of(number)
+        order = _lying(convolution, node, wanted)
         reads[convolution.image] = self._read_in(node, convolution.image, order)
-        order = convolution.filter_order(node)
+        order = convolution.filter_order(node, wanted)
         reads[convolution.filters] = self._read_in(node, convolution.filters, order)
+        return node.changed(reads=tuple(reads))
+
+    def _with_known_reads(
+        self, old: Node, node: Node, axes: tuple[IndexMap, ...]
+    ) -> Node:
+        """A node that reads what is known beforehand in the order of its result, and of
+        what else it reads.
+
+        Args:
+            axes: of the result.
+        """
+        roots = map(self.old.root, old.tensors)
+        known = [i for i, root in enumerate(roots) if root in self.known_before]
+        others = [a.axes for i, a in enumerate(node.reads) if i not in known]
+        lying = [*dict.fromkeys(a.dim for each in (axes, *others) for a in each)]
+        reads = list(node.reads)
+        for place in known if others else ():
+            dims = [axis.dim for axis in node.reads[place].axes]
+            order = list(range(len(dims)))
+            for kept in (node.unreduced, node.reduced):
+                fit = kept.intersection(lying)
+                old_places = [i for i, dim in enumerate(dims) if dim in fit]
+                new_places = sorted(old_places, key=lambda i: lying.index(dims[i]))
+                for i, j in zip(old_places, new_places, strict=True):
+                    order[i] = j
+            reads[place] = self._read_in(node, place, tuple(order))
         return node.changed(reads=tuple(reads))
 
     def _read_in(self, node: Node, place: int, order: Order) -> Access:
@@ -270,9 +356,9 @@ class _Turning(Rewriter):
         return self.add(copying(read, shape, dtype, node.place))
 
 
-def _lying(convolution: Convolution, node: Node) -> Order:
-    """The order of an image's axes in which its channels are last."""
-    places = convolution.places(node)
+def _lying(convolution: Convolution, node: Node, wanted: ImageOrder) -> Order:
+    """The order of the axes of a convolution's image."""
+    places = convolution.places(node, wanted)
     return tuple(sorted(range(len(places)), key=places.__getitem__))
 
 

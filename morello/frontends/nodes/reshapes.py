@@ -5,9 +5,16 @@ gets a dimension for each; what it computes has an axis for each, and is seen in
 collapsed shape. In a group, dimensions that are never apart become one again.
 """
 
+from collections import defaultdict
+from math import prod
+
+from morello.frontends.nodes.convolution import Convolution
 from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import Access, Node, Tensors, View
 from morello.spec.index_map import ONE, IndexMap, plain
+
+Parts = dict[int, tuple[int, ...]]
+"""Dimensions that are divided, each with the sizes of its parts, outermost first."""
 
 
 def without_reshapes(tensors: Tensors) -> Tensors:
@@ -16,9 +23,50 @@ def without_reshapes(tensors: Tensors) -> Tensors:
 
 
 class _Reshapes(Rewriter):
+    def __init__(self, old: Tensors) -> None:
+        super().__init__(old)
+        self.wanted = self._wanted()
+
+    def _wanted(self) -> dict[int, Parts]:
+        """Nodes that convolutions see with an axis divided, as channels in groups, and
+        nothing else sees; and what they are computed of: the parts of dimensions."""
+        seen: dict[int, set[tuple[int, ...]]] = defaultdict(set)
+        for number in self.old.seen:
+            seen[self.old.root(number)].add(())
+        wanted: dict[int, Parts] = {}
+        for number, node in reversed([*enumerate(self.old.all)]):
+            if not isinstance(node, Node):
+                continue
+            parts = self._parts(node, seen[number])
+            if parts:
+                wanted[number] = parts
+            divided = {IndexMap.of(dim): sizes for dim, sizes in parts.items()}
+            convolution = Convolution.of(node)
+            for place, access in enumerate(node.reads):
+                shape: list[int] = []
+                if parts or (convolution and place == convolution.image):
+                    whole = self.old.all[access.tensor].shape
+                    for axis, size in zip(access.axes, whole, strict=True):
+                        shape += divided.get(axis, (size,))
+                seen[self.old.root(access.tensor)].add(tuple(shape))
+        return wanted
+
+    def _parts(self, node: Node, seen: set[tuple[int, ...]]) -> Parts:
+        """The parts of a node's dimensions, if it is seen in one shape alone."""
+        if len(seen) != 1 or node.into is not None:
+            return {}
+        (shape,) = seen
+        if prod(shape) != prod(node.shape):
+            return {}
+        every = collapsed(shape, node.shape)
+        dims = [node.axes[place].dim for place, _ in every]
+        return {d: s for d, (_, s) in zip(dims, every, strict=True) if d is not None}
+
     def node(self, number: int, node: Node) -> int:
         """Split its dimensions until no view that it reads collapses axes."""
         shape = node.shape
+        for dim, sizes in self.wanted.get(number, {}).items():
+            node = self._divided(node, dim, sizes) or node
         while node.into is None:
             splitting = self._split(node)
             if splitting is None:

@@ -5,6 +5,7 @@ from functools import lru_cache
 from morello.kernels.graph.lines import reads_windows
 from morello.kernels.graph.shape import (
     MOST_STEP,
+    reduced_of,
     rows_of,
     shares_rows,
 )
@@ -109,7 +110,7 @@ def has_borders(key: SpecKey) -> bool:
     assert plan is not None
     padded, rows = graph.padded_dims - plan.reduced, rows_of(graph, inner)
     edges = {dim: border(graph, dim) for dim in padded}
-    last = max(plan.reduced)
+    last = reduced_of(graph, inner)[-1]
     return not padded - {*rows} and all(
         edge is not None and (edge.taps == last) == (dim == rows[-1])
         for dim, edge in edges.items()

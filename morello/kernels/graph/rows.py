@@ -38,6 +38,7 @@ from morello.kernels.graph.shape import (
     Blocking,
     ends_of,
     factors_of,
+    reduced_of,
     rows_of,
     shares_rows,
     step_of,
@@ -162,11 +163,9 @@ class GraphRows(Kernel):
         """Conditions of windows that reach beyond an image, or are beyond L1."""
         graph = graph_of(frame.key)
         conditions: tuple[Condition, ...] = ()
-        plan = one_pass(graph)
-        assert plan is not None
         if graph.padded_dims:
             there = Sides.of(graph, frame.sizes) is not None
-            few = frame.sizes[max(plan.reduced)] <= self.taps
+            few = frame.sizes[reduced_of(*graph_seen(frame.key))[-1]] <= self.taps
             conditions = (
                 Condition(there, "takes rows with taps inside the image, one with all"),
                 Condition(few, f"takes {self.taps} taps of a padded row at most"),
@@ -372,11 +371,9 @@ class RowCounts:
     def _together(self) -> Ints:
         """1 where rows are computed side by side, else 0 (`GraphWriter`)."""
         graph, inner = graph_seen(self.frame.key)
-        plan = one_pass(graph)
-        assert plan is not None
         if not shares_rows(graph, inner):
             return 0
-        return (self.frame.sizes[max(plan.reduced)] <= self.taps) * 1
+        return (self.frame.sizes[reduced_of(graph, inner)[-1]] <= self.taps) * 1
 
     def _side_by_side(self, rows: Ints, again: Ints, row: Ops) -> list[Phase]:
         """The phases of rows computed in groups, and of the rows that remain: values

@@ -57,12 +57,10 @@ def ends_of(
     return tuple(tensors[v].dtype for v in wide), written
 
 
-def taps_of(
-    across: frozenset[int], sizes: tuple[Any, ...], most: int
-) -> frozenset[int]:
-    """The innermost dimensions of some, as many as have ``most`` places together."""
+def taps_of(across: Sequence[int], sizes: tuple[Any, ...], most: int) -> frozenset[int]:
+    """The innermost of some dimensions, as many as have ``most`` places together."""
     taps: list[int] = []
-    for dim in sorted(across, reverse=True):
+    for dim in reversed(across):
         if math.prod(sizes[d] for d in (*taps, dim)) > most:
             break
         taps.append(dim)
@@ -75,6 +73,22 @@ def rows_of(graph: Graph, inner: int) -> list[int]:
     plan = one_pass(graph)
     assert plan is not None
     return [d for d in range(graph.rank) if d != inner and d not in plan.reduced]
+
+
+@lru_cache(maxsize=4096)
+def reduced_of(graph: Graph, inner: int) -> tuple[int, ...]:
+    """The reduced dimensions, outermost first: the last one is that of the places of
+    windows along rows side by side, where there are any."""
+    plan, rows = one_pass(graph), rows_of(graph, inner)
+    assert plan is not None
+    windows = [
+        {*axis.dims}
+        for value in range(len(graph.inputs))
+        for axis in graph.axes(value)
+        if rows and not axis.is_plain and rows[-1] in axis.dims
+    ]
+    taps = plan.reduced.intersection(*windows) if windows else frozenset()
+    return tuple(sorted(plan.reduced, key=lambda dim: (dim in taps, dim)))
 
 
 @lru_cache(maxsize=4096)

@@ -25,6 +25,7 @@ from morello.kernels.graph.shape import (
     factors_of,
     most_side_by_side,
     most_written,
+    reduced_of,
     rows_of,
     shares_rows,
     taps_of,
@@ -65,7 +66,8 @@ class GraphWriter(GraphValues):
         if inner in reduced and inner not in self.varying:
             vectors = vectors_of(spec.sizes[inner], self.lanes)
             self.unroll = min(self.unroll, vectors)
-        settled = reduced - {inner, *self.varying}
+        unsettled = {inner, *self.varying}
+        settled = [d for d in reduced_of(graph, inner) if d not in unsettled]
         self.taps = taps_of(settled, spec.sizes, blocking.taps)
         """The reduced dimensions whose places are written out one by one."""
         wide = sum(v in self._wide for v in self.buffers)
@@ -383,7 +385,7 @@ class GraphWriter(GraphValues):
         places = [(row, env, *column) for row, env in rows for column in columns]
         initial = [reduction.start(self.lanes) for reduction in running] * len(places)
         width = len(running)
-        *outer, last = sorted(self.plan.reduced)
+        *outer, last = reduced_of(self.graph, self.inner)
         in_turn = last in self.taps
         order: list[tuple[int, int | None]] = [(i, None) for i in range(len(places))]
         if in_turn:
