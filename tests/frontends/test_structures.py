@@ -217,6 +217,29 @@ def test_equal_parts_share_code() -> None:
     assert compiled.mlir.count("func.func") == 2
 
 
+def test_equal_arrays_that_are_computed_beforehand_are_one() -> None:
+    computed = (
+        ("sqrt %c0", "[4.0, 9.0, 16.0, 25.0]"),
+        ("negate %c1", "[-2.0, -3.0, -4.0, -5.0]"),
+        ("sqrt %c2", "[4.0, 9.0, 16.0, 1.0]"),
+    )
+    rows = [
+        f"%c{i} = stablehlo.constant dense<{numbers}> : tensor<4xf32>\n"
+        f"%s{i} = stablehlo.{op} : tensor<4xf32>\n"
+        f"%w{i} = stablehlo.broadcast_in_dim %s{i}, dims = [1] : "
+        "(tensor<4xf32>) -> tensor<3x4xf32>"
+        for i, (op, numbers) in enumerate(computed)
+    ]
+    sums = [
+        f"%{to} = stablehlo.add %{of}, %w{i} : tensor<3x4xf32>"
+        for i, (of, to) in enumerate(("xa", "ab", "br"))
+    ]
+    model = morello.from_mlir(rolled("\n".join((*rows, *sums)), "tensor<3x4xf32>"))
+    kernel = model.compile(threads=1)
+    assert kernel(X, Y) == pytest.approx(X + np.array([6, 9, 12, 11]))
+    assert len(kernel.held.constants) == 2
+
+
 def test_parts_that_begin_elsewhere_in_a_tensor_share_code() -> None:
     rows = 4
     names = {"tensor": "tensor<4x8xf32>", "row": "tensor<1x8xf32>"}

@@ -3,10 +3,13 @@
 Maps and small reductions of constants and weights (a batch norm's scale, filters in
 another order, sums of quantised filters) are no part of a compiled model, which reads
 their results. Those of constants are computed here; those of weights, which are
-arguments that seldom change, by `Preparation`, whenever the caller says so.
+arguments that seldom change, by `Preparation`, whenever the caller says so. Equal
+arrays, as masks that an exporter writes for each layer, are one, unless they are
+factors of products, each of which may be packed for its product.
 """
 
 import dataclasses
+import hashlib
 import itertools
 from collections.abc import Mapping
 
@@ -124,6 +127,9 @@ class _Preparing(Rewriter):
         self.left_out = {number for number in fit if self._is_whole(number, fit)}
         self.outputs = self._outputs()
         self.arrays: dict[str, Array] = {}
+        nodes = [t for t in old.all if isinstance(t, Node) and is_product(t)]
+        self._factors = {old.root(read.tensor) for node in nodes for read in node.reads}
+        self._computed: dict[tuple[object, ...], int] = {}
 
     def _outputs(self) -> dict[str, int]:
         """The precomputed nodes that the rest of the model reads, by name."""
@@ -212,5 +218,12 @@ class _Preparing(Rewriter):
         for name, output in self.outputs.items():
             if output == number:
                 array = self.arrays.get(name)
-                return self.new.add(Source(name, tensor.shape, tensor.dtype, -1, array))
+                source = Source(name, tensor.shape, tensor.dtype, -1, array)
+                if array is None or number in self._factors:
+                    return self.new.add(source)
+                digest = hashlib.sha256(array.tobytes()).digest()
+                key = source.shape, source.dtype, digest
+                if key not in self._computed:
+                    self._computed[key] = self.new.add(source)
+                return self._computed[key]
         return None
