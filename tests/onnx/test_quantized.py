@@ -454,3 +454,16 @@ def test_a_product_of_blocks(bits: int, zero: str, has_order: bool) -> None:
     wanted = x @ weights.T
     result = read(proto).compile(threads=1, time_limit=2)(x)
     np.testing.assert_array_equal(result, wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("block", [0, 2])
+def test_halves_are_quantised_by_scales_of_channels(block: int) -> None:
+    x = (RNG.standard_normal((4, 6)) * 40).astype(np.float16)
+    scales = np.array([[0.5, 2, 0.25, 1, 4, 1], [1, 0.5, 2, 1, 8, 0.125]], np.float16)
+    held = {"s": scales if block else scales[0], "z": np.zeros((2, 6), np.int8)}
+    held["z"] = held["z"] if block else held["z"][0]
+    options = {"axis": 0, "block_size": block} if block else {"axis": 1}
+    layer = node("QuantizeLinear", ["x", "s", "z"], ["y"], **options)
+    proto = model([layer], {"x": x}, {"y": x.astype(np.int8)}, held, opset=21)
+    wide = x.astype(np.float64) / (scales.repeat(2, 0) if block else scales[0])
+    np.testing.assert_array_equal(read(proto).evaluate(x), saturated(wide, 0, "int8"))

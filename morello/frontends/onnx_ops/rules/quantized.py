@@ -292,8 +292,10 @@ def _rounded(to: Expansion, node: Arguments, dtype: np.dtype[Any]) -> str | None
     """The results of a `QuantizeLinear`, as floats; None where a shape is not known."""
     x, zero = node.input(0), node.input(2)
     scale = _spread(to, node, 1)
-    if scale is None or not all(to.has(v, "FLOAT") for v in (x, node.input(1))):
+    kinds = to.dtype(x), to.dtype(node.input(1))
+    if scale is None or not all(kind in _FLOATS for kind in kinds):
         return None
+    x, scale = (_widened(to, *part) for part in zip((x, scale), kinds, strict=True))
     y = to.op("Round", to.op("Div", x, scale))
     if zero:
         y = to.op("Add", y, _cast(to, _spread(to, node, 2) or zero, "FLOAT"))
