@@ -60,9 +60,9 @@ class ToAccum(Action):
 
     def is_unbounded(self, spec: Spec) -> bool:
         """Whether operands that it makes have room for any size."""
-        form, varying = spec.kind.reform, {d for one in spec.ranges for d in one.dims}
+        form = spec.kind.reform
         return form is not None and not any(
-            varying.intersection(form.dims[dim] for dim in operand.dims)
+            spec.open_dims.intersection(form.dims[dim] for dim in operand.dims)
             for operand, at in zip(form.kind.operands, form.operands, strict=True)
             if at < 0
         )

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from morello.explain.words import Clock, counted, percent, searched_text
 from morello.machine import Target
 from morello.search.impl import Impl
-from morello.search.ranges.area import Part
 from morello.search.ranges.cover import Cover
+from morello.search.ranges.over import Box
 from morello.search.ranges.sizes import Call
-from morello.spec import print_spec
+from morello.spec import Spec, print_spec
 
 _HEAD = ("sizes", "cycles at the greatest", "regret", "program")
 
@@ -42,7 +42,7 @@ def cover_text(cover: Cover, target: Target, clock: Clock) -> str:
             "compared with the best of",
             "all programs here, which --prove compares with that of a search",
         ]
-    if cover.beyond is not None:
+    if cover.beyond:
         lines.append("unknown: sizes above those that were searched have no prices")
     return "\n".join(lines) + "\n"
 
@@ -55,16 +55,20 @@ def _rows(
         part_regrets = [regret for call, regret in regrets.items() if call in part.box]
         last = int(part.costs[-1])
         cells = clock.cycles(last).removesuffix(" cycles"), percent(max(part_regrets))
-        yield (_sizes(part), *cells, _program(part.impl))
-    if cover.beyond is not None:
-        (one,) = cover.beyond.spec.ranges
-        yield (f"{one.least}..", "", "unknown", _program(cover.beyond))
+        yield (_sizes(part.box, cover.impl.spec), *cells, _program(part.impl))
+    for box, impl in cover.beyond:
+        yield (_sizes(box, cover.impl.spec), "", "unknown", _program(impl))
 
 
-def _sizes(part: Part) -> str:
+def _sizes(box: Box, spec: Spec) -> str:
+    """The sizes of a box of those of a Spec."""
     return " x ".join(
-        str(first) if first == last else f"{first}..{last}"
-        for first, last in zip(*part.box, strict=True)
+        str(first)
+        if first == last
+        else f"{first}..{'' if one.is_open and last == greatest else last}"
+        for one, greatest, first, last in zip(
+            spec.ranges, spec.greatest, *box, strict=True
+        )
     )
 
 

@@ -240,6 +240,11 @@ class Spec(HashedOnce):
         return tuple(numbers.get(dim, -1) for dim in range(len(self.sizes)))
 
     @property
+    def open_dims(self) -> frozenset[int]:
+        """The dimensions whose sizes have no end."""
+        return frozenset(d for one in self.ranges if one.is_open for d in one.dims)
+
+    @property
     def every_size(self) -> list[range]:
         """The sizes of each range."""
         pairs = zip(self.ranges, self.greatest, strict=True)

@@ -248,8 +248,7 @@ class Move(Action):
         """Whether no operand that moves has a size without end."""
         kind, index = spec.kind, _index(spec.key, self.operand)
         moved = (index, *followers(kind, index))
-        open_dims = {d for one in spec.ranges if one.is_open for d in one.dims}
-        return not any(open_dims & {*kind.operands[i].dims} for i in moved)
+        return not any(spec.open_dims & {*kind.operands[i].dims} for i in moved)
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """The keys of the copies, if any, and of the body, in the order of `expand`."""

@@ -30,7 +30,7 @@ from morello.actions.graphs.parts import (
 from morello.cost.of_target import cost_model
 from morello.lazy import cached_property
 from morello.machine import Target
-from morello.spec import L1, Dtype, Layout, Limits, Memory, SpecKey, TensorSpec
+from morello.spec import L1, Dtype, Layout, Limits, Memory, Spec, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
@@ -149,6 +149,16 @@ class Cut(Action):
         """The keys of both halves."""
         cutting = self.cutting(key, target)
         return () if isinstance(cutting, str) else cutting.keys
+
+    def is_unbounded(self, spec: Spec) -> bool:
+        """Whether no temporary has a size without end."""
+        graph = spec.kind.as_graph
+        if graph is None:
+            return False
+        halves = named(graph, self.nodes, self.again)
+        return isinstance(halves, Halves) and not any(
+            spec.open_dims & graph.dims_of(value) for value in halves.temporaries
+        )
 
     def feature(self, key: SpecKey) -> str:
         """The cache of the temporaries, and whether producers are recomputed."""

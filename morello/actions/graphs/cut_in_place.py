@@ -31,7 +31,7 @@ from morello.actions.graphs.cut import (
 from morello.actions.graphs.parts import operand_forms, with_plain_operands
 from morello.cost.of_target import cost_model
 from morello.machine import Target
-from morello.spec import SpecKey, TensorSpec
+from morello.spec import Spec, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.cuts import Halves, cuts
@@ -77,6 +77,17 @@ class CutInPlace(Action):
         """The keys of both halves."""
         cutting = self.cutting(key)
         return () if isinstance(cutting, str) else cutting.keys
+
+    def is_unbounded(self, spec: Spec) -> bool:
+        """Whether rows beside the temporary have no size without end, and the output is
+        not thought to be in L1."""
+        graph, cutting = spec.kind.as_graph, self.cutting(spec.key)
+        if graph is None or isinstance(cutting, str):
+            return False
+        place = spec.tensors[spec.kind.values.index(self.output(spec.key))]
+        return not place.level.is_near and not any(
+            spec.open_dims & graph.dims_of(value) for value in cutting.rows
+        )
 
     def feature(self, key: SpecKey) -> str:
         """The name of the candidate family: a temporary in the buffer of an output."""

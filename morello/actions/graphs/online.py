@@ -26,7 +26,7 @@ from morello.actions.copies.move import Move
 from morello.actions.graphs.cut import Cut
 from morello.actions.graphs.parts import PartKey, operand_forms, part_key
 from morello.machine import Target
-from morello.spec import Dtype, Layout, Memory, SpecKey, TensorSpec
+from morello.spec import Dtype, Layout, Memory, Spec, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Frame
 from morello.spec.graphs.rescale import Settled, settled
@@ -75,6 +75,14 @@ class Online(Action):
             settling.rest.child("rest", frame, frame.limits),
         )
         return Expansion((), 0, children)
+
+    def is_unbounded(self, spec: Spec) -> bool:
+        """Whether the maximum has no size without end."""
+        settling, values = self.settling(spec.key), spec.kind.values
+        return isinstance(settling, Settling) and not (
+            spec.open_dims
+            & {*spec.kind.operands[values.index(settling.maximum)].dims}
+        )
 
     def feature(self, key: SpecKey) -> str:
         """Name of the class of programs that use it: ``online`` and the maximum."""

@@ -30,7 +30,7 @@ from morello.search.ranges.over import Box, Over, switch
 from morello.search.ranges.sizes import Call, Sizes, check_ranges, runs_of, search_sizes
 from morello.search.statistics import Statistics
 from morello.search.storage.overlay import Overlay
-from morello.spec import Spec
+from morello.spec import SizeRange, Spec
 
 MOST_PARTS = 96
 """Ranges with a program each."""
@@ -60,17 +60,13 @@ class Cover:
     least: dict[Call, float]
     """For the sizes of each call the cost of their best program; where that was not
     searched, of the best of the programs of all."""
-    beyond: Impl | None = None
-    """The program of the sizes above all of these, of a range without end."""
+    beyond: tuple[tuple[Box, Impl], ...] = ()
+    """The programs of the sizes above all of these, of ranges without end."""
 
     def switched(self, parts: list[tuple[Box, Impl]]) -> Impl:
         """One program of programs for boxes of these sizes, and of that beyond."""
         over = Over(self.sizes.tables[self.parts[-1].box.last])
-        if self.beyond is None:
-            return switch(self.impl.spec, parts, over)
-        (sizes,) = self.beyond.spec.every_size
-        rest = Box((sizes[0],), (sizes[-1],))
-        return switch(self.impl.spec, [*parts, (rest, self.beyond)], over)
+        return switch(self.impl.spec, [*parts, *self.beyond], over)
 
     @property
     def costs(self) -> dict[Call, float]:
@@ -150,47 +146,55 @@ def cover(
 
 
 def _first_half(spec: Spec) -> Spec:
-    """The sizes of a Spec up to half of the greatest that has a price, of a range
-    without end; else the Spec itself.
+    """The sizes of a Spec up to half of the greatest that has a price, of ranges
+    without end; else the Spec itself."""
+    last = list(spec.greatest)
+    for axis, (one, sizes) in enumerate(zip(spec.ranges, spec.every_size, strict=True)):
+        if one.is_open:
+            last[axis] = _half(spec, one, sizes)
+    first = tuple(one.least for one in spec.ranges)
+    return spec.part(first, tuple(last)) if spec.open_dims else spec
+
+
+def _half(spec: Spec, one: SizeRange, sizes: range) -> int:
+    """The size halfway to the greatest that has a price, of a range without end.
 
     Raises:
-        SearchError: it has another range.
+        SearchError: too few sizes have one.
     """
-    if not any(one.is_open for one in spec.ranges):
-        return spec
-    if len(spec.ranges) > 1:
-        raise SearchError(
-            f"{spec} has a range without end beside another",
-            "give both ranges an end",
-        )
-    (sizes,) = spec.every_size
     half = max(size for size in sizes if size <= max(sizes[-1] // 2, sizes[1]))
     if sizes[-1] - half < 2 * sizes.step:
         raise SearchError(
             f"{spec} has prices of {len(sizes)} sizes, and without end four are needed",
-            f"write {spec.ranges[0].least}.. with no number",
+            f"write {one.least}.. with no number",
         )
-    return spec.part((sizes[0],), (half,))
+    return half
 
 
 def _without_end(spec: Spec, first: Cover) -> Cover:
-    """The cover of a range without end.
+    """The cover of ranges without end.
 
     Args:
-        spec: with the range.
-        first: of its first sizes.
+        spec: with the ranges.
+        first: of their first sizes.
 
     Raises:
         SearchError: no program is known that loops over tiles of all others.
     """
     parts = [(part.box, part.impl) for part in first.parts]
-    (sizes,), (_, last) = spec.every_size, parts[-1][0]
-    rest = Box((last[0] + sizes.step,), (sizes[-1],))
-    over = Over(first.sizes.tables[last])
-    best = (first.sizes.best.get(box.last) for box, _ in parts)
-    beyond = over.beyond(spec.part(*rest), filter(None, best))
-    impl = switch(spec, [*parts, (rest, beyond)], over)
-    return dataclasses.replace(first, impl=impl, beyond=beyond)
+    half = parts[-1][0].last
+    over = Over(first.sizes.tables[half])
+    best = [first.sizes.best[box.last] for box, _ in parts if box.last in first.sizes.best]
+    beyond: list[tuple[Box, Impl]] = []
+    low, high = [one.least for one in spec.ranges], list(spec.greatest)
+    for axis, one in enumerate(spec.ranges):
+        if one.is_open:
+            low[axis] = half[axis] + one.step
+            rest = Box(tuple(low), tuple(high))
+            beyond.append((rest, over.beyond(spec.part(*rest), best)))
+            low[axis], high[axis] = one.least, half[axis]
+    impl = switch(spec, [*parts, *beyond], over)
+    return dataclasses.replace(first, impl=impl, beyond=tuple(beyond))
 
 
 def _fewest(areas: list["Area"], regrets: Sequence[float], most: int) -> float:

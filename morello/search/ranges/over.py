@@ -16,6 +16,9 @@ import numpy as np
 from morello.actions import (
     Action,
     Child,
+    Cut,
+    CutInPlace,
+    Online,
     Range,
     Rewrite,
     Split,
@@ -247,6 +250,10 @@ class Over:
         ]
         if spec.kind.reform is not None:
             actions.append(ToAccum())
+        if spec.open_dims:
+            axes = tuple((size,) for size in spec.sizes)
+            for part in (Cut, CutInPlace, Online):
+                actions += part.candidates(spec.key, axes, self.tables.target)
         for action in actions:
             loop = Impl(spec.point(*spec.greatest), action, 0, ())
             try:
@@ -275,7 +282,10 @@ class Over:
     def _each(self, spec: Spec, table: TableId, loops: bool) -> Impl:
         """The program of `each`, computed once."""
         every = spec.every_size
-        shorter = min(range(len(every)), key=lambda axis: len(every[axis]))
+        ending = [axis for axis, one in enumerate(spec.ranges) if not one.is_open]
+        if not ending:
+            raise ScheduleError(f"{spec} has sizes without end")
+        shorter = min(ending, key=lambda axis: len(every[axis]))
         if len(every[shorter]) > MOST_REMAINDERS:
             raise ScheduleError(f"{len(every[shorter])} sizes remain of a loop")
         first, last = [one[0] for one in every], [one[-1] for one in every]
