@@ -80,8 +80,7 @@ class Online(Action):
         """Whether the maximum has no size without end."""
         settling, values = self.settling(spec.key), spec.kind.values
         return isinstance(settling, Settling) and not (
-            spec.open_dims
-            & {*spec.kind.operands[values.index(settling.maximum)].dims}
+            spec.open_dims & {*spec.kind.operands[values.index(settling.maximum)].dims}
         )
 
     def feature(self, key: SpecKey) -> str:

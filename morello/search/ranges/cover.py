@@ -184,7 +184,9 @@ def _without_end(spec: Spec, first: Cover) -> Cover:
     parts = [(part.box, part.impl) for part in first.parts]
     half = parts[-1][0].last
     over = Over(first.sizes.tables[half])
-    best = [first.sizes.best[box.last] for box, _ in parts if box.last in first.sizes.best]
+    best = [
+        first.sizes.best[box.last] for box, _ in parts if box.last in first.sizes.best
+    ]
     beyond: list[tuple[Box, Impl]] = []
     low, high = [one.least for one in spec.ranges], list(spec.greatest)
     for axis, one in enumerate(spec.ranges):
