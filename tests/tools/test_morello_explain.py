@@ -95,7 +95,7 @@ def test_the_same_every_time(tool: Tool) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["max:0x3:f32"], 1, "size 0 of max is not between 1"),
+        (["max:0x3:f32"], 1, "size 0 of dimension 0 of max is not between 1"),
         (["max:2x2:f32:l1=0:l2=0"], 1, "no program exists"),
         (["fill:7", "--at", "99"], 2, "argument --at: the program has no node 99"),
         (["fill:7", "--ghz", "0"], 2, "'0' is not a clock in GHz"),
