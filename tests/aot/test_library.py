@@ -268,7 +268,7 @@ def test_save_writes_what_the_library_holds(tmp_path: Path) -> None:
         kernel.save(tmp_path / f"k{suffix}", name="mm")
         saved = (tmp_path / f"k{suffix}").read_bytes()
         assert saved == kernel.library("mm").content(f"k{suffix}")
-    with pytest.raises(FileError, match="cannot save '.*nowhere.*k.o'"):
+    with pytest.raises(FileError, match=r"cannot save .*nowhere.*k\.o"):
         kernel.save(tmp_path / "nowhere" / "k.o")
 
 
