@@ -110,6 +110,22 @@ def test_any_size_is_exact_and_touches_nothing_else(text: str, threads: int) -> 
     check_in_child(calls)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["matmul:1..8+x8x1..4:f32", "softmax:1..4x1..16+:f32", "sum:1..4+x1..8+:s32"],
+)
+def test_a_second_range_may_have_an_end_or_none(text: str) -> None:
+    kernel, rng = compiled(text), np.random.default_rng(1)
+    (rows, columns), greatest = kernel.spec.ranges, kernel.spec.greatest
+    for m in (1, 4, 5, 9, 40):
+        for n in (1, 3, 8, 17, 100):
+            if rows.takes(m, greatest[0]) and columns.takes(n, greatest[1]):
+                spec = kernel.spec.at(m, n)
+                inputs = spec.random(rng)[: len(kernel.parameters) - 1]
+                wanted = spec.evaluate(*inputs)
+                np.testing.assert_allclose(kernel(*inputs), wanted, rtol=2e-5)
+
+
 def test_calls_in_every_form() -> None:
     kernel = compiled("matmul:3..19+/4x5x6:s32")
     copy = pickle.loads(pickle.dumps(kernel))
