@@ -153,7 +153,7 @@ def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action
 def _without_products(
     key: SpecKey, axes: tuple[tuple[int, ...], ...]
 ) -> Iterator[Drop]:
-    """What is left of one column where vectors can go along a dimension that all values
+    """The rest of one column where vectors can go along a dimension that all values
     have, as the groups of a convolution: a sum of rows, and no product of matrices."""
     graph = key.kind.as_graph
     if graph is None or not graph.contractions:

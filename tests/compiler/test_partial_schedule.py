@@ -202,7 +202,7 @@ def test_without_a_search_what_is_left_is_refused() -> None:
 
 
 def test_what_is_left_is_searched_as_its_goal_sees_it() -> None:
-    """Of 600,000 rows that are in no cache, 16 would stay in L2 from call to call."""
+    """16 of 600,000 rows that are in no cache would stay in L2 from call to call."""
     spec = parse_spec("move:600000x20:f32", AVX2.limits)
     text = PARTIAL["nothing is done"]
     text = text.replace("memref<4x", "memref<600000x").replace(

@@ -75,7 +75,7 @@ def test_weights_of_four_bits_have_scales_of_blocks() -> None:
 @pytest.mark.parametrize("has_zeros", [False, True])
 @pytest.mark.parametrize("dtype", ["int4", "uint4", "uint8"])
 def test_rows_of_scaled_integers_are_looked_up(dtype: str, has_zeros: bool) -> None:
-    """Of bytes without a sign two numbers share one, and 8 is zero."""
+    """Two numbers share a byte without a sign, and 8 is zero."""
     low = -8 if dtype == "int4" else 0
     numbers = np.arange(24).reshape(3, 8) % 16 + low
     zeros = np.array([[1, 2], [3, 4], [5, 6]])

@@ -80,6 +80,7 @@ def test_what_is_no_range(text: str) -> None:
         ("layer_norm:3x1..16+:f32", 1),
         ("mean:3x1..16+:f32", 1),
         ("attention:3x1..8+x8x8:f32", 1),
+        ("attention:2xs=1..8+xsx8x8:f32", 1),
         ("attention:2x1x1..8+x8x8:f32", 1),
     ],
 )
@@ -165,7 +166,11 @@ def test_the_first_half_is_covered_as_a_range_with_an_end() -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("attention:2xs=1..8+xsx8x8:f32", "none begins with loops along them"),
+        (
+            "compose:3x1..8+x5:f32,f32:graph=s[b,m]=sum(x[b,m,n]);h[b]=max(s[b,m]);"
+            "e[b,m]=exp(s-h)",
+            "none begins with loops along them",
+        ),
         ("matmul:1..3+x3x3:f32", "write 1.. with no number"),
     ],
 )

@@ -24,7 +24,7 @@ class ImageOrder(enum.Enum):
     GROUPS_LAST = enum.auto()
     """Batches, places, channels of a group, groups."""
     IN_PLACE = enum.auto()
-    """As they lie in the program."""
+    """The order that they have in the program."""
 
 
 @dataclasses.dataclass(frozen=True)
