@@ -179,6 +179,8 @@ class Action(Interned):
     """Whether it leaves no holes, whatever the Spec."""
     forks: ClassVar[bool] = False
     """Whether it makes a loop of several threads."""
+    cuts_graphs: ClassVar[bool] = False
+    """Whether nodes of a graph are computed first, and others from them."""
     by_sizes: ClassVar[bool] = False
     """Whether `candidates` reads the sizes of dimensions; else they may be left out."""
 

@@ -70,9 +70,11 @@ def shares(monkeypatch: pytest.MonkeyPatch) -> list[Patience]:
     """The time that each search has."""
     every: list[Patience] = []
 
-    def noted(spec: Spec, target: Any, database: Any, patience: Patience) -> Any:
+    def noted(
+        spec: Spec, target: Any, database: Any, patience: Patience, **options: Any
+    ) -> Any:
         every.append(patience)
-        return best_program(spec, target, database, patience)
+        return best_program(spec, target, database, patience, **options)
 
     monkeypatch.setattr(searches, "best_program", noted)
     return every

@@ -38,9 +38,11 @@ def test_searches_share_what_is_left(
     shares = []
     search = searches.best_program
 
-    def noted(spec: Any, target: Any, database: Any, patience: Patience) -> Any:
+    def noted(
+        spec: Any, target: Any, database: Any, patience: Patience, **options: Any
+    ) -> Any:
         shares.append(patience.seconds)
-        return search(spec, target, database, patience)
+        return search(spec, target, database, patience, **options)
 
     monkeypatch.setattr(searches, "best_program", noted)
     pairs = itertools.pairwise(extents)
@@ -66,8 +68,10 @@ def test_searches_that_were_stopped_go_on_in_what_others_leave(
     asked: list[Any] = []
     search = searches.best_program
 
-    def stopped(spec: Any, target: Any, database: Any, patience: Patience) -> Any:
-        solution = search(spec, target, database, patience)
+    def stopped(
+        spec: Any, target: Any, database: Any, patience: Patience, **options: Any
+    ) -> Any:
+        solution = search(spec, target, database, patience, **options)
         asked.append(spec)
         is_last = asked.count(spec) == times
         return dataclasses.replace(solution, complete=is_last and limit is not None)
@@ -86,7 +90,9 @@ def test_a_search_without_a_program_leaves_less_to_its_parts(
 ) -> None:
     shares = []
 
-    def none(spec: Any, target: Any, database: Any, patience: Patience) -> Any:
+    def none(
+        spec: Any, target: Any, database: Any, patience: Patience, **options: Any
+    ) -> Any:
         shares.append(patience.seconds)
         raise SearchError("no program")
 

@@ -106,6 +106,7 @@ class Cut(Action):
 
     name: ClassVar[str] = "cut"
     takes_ranges: ClassVar[bool] = True
+    cuts_graphs: ClassVar[bool] = True
     turn: ClassVar[int] = 4
     nodes: str
     """The names of the nodes that are computed first, joined by commas."""

@@ -46,6 +46,7 @@ class CutInPlace(Action):
 
     name: ClassVar[str] = "cut_in_place"
     takes_ranges: ClassVar[bool] = True
+    cuts_graphs: ClassVar[bool] = True
     nodes: str
     """The names of the nodes that are computed first, joined by commas."""
 

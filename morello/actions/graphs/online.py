@@ -57,6 +57,7 @@ class Online(Action):
 
     name: ClassVar[str] = "online"
     takes_ranges: ClassVar[bool] = True
+    cuts_graphs: ClassVar[bool] = True
     value: str
     """The name of the node."""
 

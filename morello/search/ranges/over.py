@@ -14,11 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from morello.actions import (
+    ACTIONS,
     Action,
     Child,
-    Cut,
-    CutInPlace,
-    Online,
     Range,
     Rewrite,
     Split,
@@ -252,8 +250,9 @@ class Over:
             actions.append(ToAccum())
         if spec.open_dims:
             axes = tuple((size,) for size in spec.sizes)
-            for part in (Cut, CutInPlace, Online):
-                actions += part.candidates(spec.key, axes, self.tables.target)
+            for kind in ACTIONS:
+                if kind.cuts_graphs:
+                    actions += kind.candidates(spec.key, axes, self.tables.target)
         for action in actions:
             loop = Impl(spec.point(*spec.greatest), action, 0, ())
             try:
