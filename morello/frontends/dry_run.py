@@ -1,4 +1,4 @@
-"""Runs what may crash in a child process first: `check_survival`, `made_in_child`.
+"""Runs what may crash in a child process first: `check_survival`, `bytes_from_child`.
 
 MLIR's parsers and conversions are C++: some texts that are wrong end the process. An
 untrusted program is read in a forked child before it is read here.
@@ -55,7 +55,7 @@ def check_survival(
         )
 
 
-def made_in_child(make: Callable[[], bytes], source: str, remedy: str) -> bytes:
+def bytes_from_child(make: Callable[[], bytes], source: str, remedy: str) -> bytes:
     """Bytes that a child makes, as `check_survival` tries what may crash.
 
     What a child raises is raised here, too.
@@ -63,7 +63,7 @@ def made_in_child(make: Callable[[], bytes], source: str, remedy: str) -> bytes:
     Raises:
         CompileError: the child was ended by a signal, or does not end; or it raised it.
     """
-    with os.fdopen(os.memfd_create("made"), "w+b") as file:
+    with os.fdopen(os.memfd_create("answer"), "w+b") as file:
 
         def attempt() -> None:
             state, data = _MADE, b""

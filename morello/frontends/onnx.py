@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from morello.errors import ArgumentError, CompileError
-from morello.frontends.dry_run import made_in_child
+from morello.frontends.dry_run import bytes_from_child
 from morello.frontends.linalg.importer_output import check_linalg
 from morello.frontends.linalg.signature import Declared, Signature
 from morello.frontends.linalg.unrolling import unroll
@@ -216,7 +216,7 @@ def _survived(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> byte
     def imported() -> bytes:
         return _bytecode(_with_shapes(onnx, proto, source), source, names)
 
-    return made_in_child(imported, source, "export the model with other ops")
+    return bytes_from_child(imported, source, "export the model with other ops")
 
 
 def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:

@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx import GraphModule, Node, map_arg
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from morello.frontends.dry_run import made_in_child
+from morello.frontends.dry_run import bytes_from_child
 from morello.frontends.linalg.importer_output import check_linalg
 from morello.frontends.refusals import ModelError, Refusal
 from morello.mlir import BACKEND, PassManager, ir
@@ -253,7 +253,7 @@ def linalg_bytecode(graph: GraphModule) -> bytes:
     for module in (f"{BACKEND}.dialects.torch", f"{BACKEND}.extras.fx_importer"):
         importlib.import_module(module)  # once, not in each child
     make = functools.partial(_bytecode, graph)
-    return made_in_child(make, "the group", "write it in other ops")
+    return bytes_from_child(make, "the group", "write it in other ops")
 
 
 def _bytecode(graph: GraphModule) -> bytes:

@@ -325,8 +325,8 @@ class _Turning(Rewriter):
         for place in known if others else ():
             dims = [axis.dim for axis in node.reads[place].axes]
             order = list(range(len(dims)))
-            for kept in (node.unreduced, node.reduced):
-                fit = kept.intersection(lying)
+            for loops in (node.unreduced, node.reduced):
+                fit = loops.intersection(lying)
                 old_places = [i for i, dim in enumerate(dims) if dim in fit]
                 new_places = sorted(old_places, key=lambda i: lying.index(dims[i]))
                 for i, j in zip(old_places, new_places, strict=True):

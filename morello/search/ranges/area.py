@@ -261,7 +261,7 @@ class Area:
             yield Part(box, impl, tuple(map(float, costs)))
 
     def _on(self, number: int, box: Box) -> Impl:
-        """A program restricted to a box of sizes, found once for each box."""
+        """A program restricted to a box of sizes, computed once for each box."""
         key = number, box
         if key not in self.on:
             spec = self.sizes.spec.part(*box)
