@@ -185,8 +185,10 @@ class AffineCostModel(CostModel):
         kind, source = frame.key.kind, frame.key.tensors[operand]
         form = kind.operands[operand]
         fresh = form.is_written and not form.is_read
-        if kind.has_element or contractions(kind) or not fresh:
+        if kind.has_element or not fresh:
             return 0
+        if contractions(kind):
+            return 0 if dest.level.is_main else self._rows(frame, operand)
         if dest.level is not L1 or source.level <= L1:
             return 0
         rows: Ints = 1

@@ -52,6 +52,7 @@ GOALS = (
     "matmul_accum:2x8x16:f32:lhs=[0,1,2]@L1/strided:rhs=[0,1,2]@L1/strided",
     "compose:4x19:f32:graph=y[r,n]=x[r,n]*w[r]",
     "compose:9x5:f32:graph=out t[n]=sum(x[m,n])",
+    "compose:20x24x19:f32:graph=s[m,n]=sum(x[m,k]*w[k,n]);y[m,n]=maximum(s,0)",
 )
 
 PHASES = {

@@ -310,14 +310,13 @@ class RowCounts:
         running = [Running.counted(name, isa, number, along) for name in names]
         moves = Moves(frame, graph, inner, narrow)
         vector, late = add(vector, moves.vector), add(late, moves.late)
-        both = vector.get("fma", 0) + vector.get("vector_op", 0)
         return cls(
             frame,
             isa.lanes(number),
             kernel.unroll,
             kernel.together,
             kernel.taps,
-            {**vector, "vector_op": both},
+            vector,
             scalar,
             stepped,
             late,
