@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from morello.compiler.candidates import Candidate, candidates
     from morello.compiler.compile import compile
     from morello.compiler.kernel import Kernel
+    from morello.compiler.loading import load
     from morello.errors import MorelloError
     from morello.frontends.mlir import from_mlir
     from morello.frontends.onnx import from_onnx
@@ -32,6 +33,7 @@ _HOMES = {
     "from_mlir": "morello.frontends.mlir",
     "from_onnx": "morello.frontends.onnx",
     "jit": "morello.tracing.jit",
+    "load": "morello.compiler.loading",
     "solve_all": "morello.cluster.solve_all",
     "trace": "morello.tracing.jit",
     "tune_all": "morello.cluster.tune_all",
@@ -39,7 +41,8 @@ _HOMES = {
 
 __all__ = [
     "Candidate", "Kernel", "MorelloError", "Spec", "__version__", "candidates",
-    "compile", "from_mlir", "from_onnx", "jit", "nn", "solve_all", "trace", "tune_all",
+    "compile", "from_mlir", "from_onnx", "jit", "load", "nn", "solve_all", "trace",
+    "tune_all",
 ]  # fmt: skip
 
 

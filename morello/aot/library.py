@@ -18,7 +18,7 @@ from morello.aot.entry_points import (
 from morello.aot.header import Interface, header
 from morello.aot.stages import Stages, name_module
 from morello.docstrings import summary
-from morello.errors import CompileError, FileError
+from morello.errors import CompileError
 from morello.lazy import cached_property
 from morello.machine.architectures import HOST
 from morello.machine.host import required_features
@@ -26,7 +26,7 @@ from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Compiled, compile_for_linker
 from morello.spec import Spec, print_spec
 from morello.spec.text.spellings import text_options
-from morello.whole_files import write_whole
+from morello.whole_files import save_whole
 
 SUFFIXES = (".o", ".s", ".ll", ".h")
 """Suffixes of the files that can be written: object, assembly, LLVM IR, header."""
@@ -90,15 +90,7 @@ class Files(abc.ABC):
             CompileError: a suffix that means nothing here.
             FileError: it cannot be written; what was there is there.
         """
-        data = self.content(path)
-        try:
-            write_whole(Path(path), data)
-        except (OSError, ValueError) as error:  # a name with a zero byte is no value
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise FileError(
-                f"cannot save '{path}': {reason}",
-                "give a file that can be written, in a folder that is there",
-            ) from error
+        save_whole(path, self.content(path))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 
 import numpy as np
 
+from morello.compiler import kernel_file
 from morello.compiler.packing import pack
 from morello.compiler.pickling import Parts, Version, unpickled
 from morello.errors import CompileError
@@ -348,18 +349,22 @@ class Kernel:
         return Library.of_model(self._stages, self.parameters, name, self.text)
 
     def save(self, path: str | Path, name: str | None = None) -> None:
-        """Write it for C and C++ programs: ``kernel.save("k.o")``.
+        """Write it for C and C++ programs, ``kernel.save("k.o")``, or for
+        `morello.load`, ``kernel.save("k.kernel")``.
 
         Args:
-            path: ends in ``.o`` (object), ``.s`` (assembly), ``.ll`` (LLVM IR) or
-                ``.h`` (the header that goes with each of them).
+            path: ends in ``.o`` (object), ``.s`` (assembly), ``.ll`` (LLVM IR), ``.h``
+                (the header that goes with each of them) or ``.kernel``.
             name: of the function in C; if it is left out, one made of the Spec.
 
         Raises:
             CompileError: another ending, or a name that C does not have.
             FileError: it cannot be written; what was there is there.
         """
-        self.library(name).save(path)
+        if name is None and str(path).endswith(kernel_file.SUFFIX):
+            kernel_file.save(self, path)
+        else:
+            self.library(name).save(path)
 
     def __repr__(self) -> str:
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"

@@ -2,7 +2,8 @@
 
 A kernel travels with its machine code, so it is loaded in a moment, and refused where
 the CPU lacks a feature. What is kept is read by the same version of Morello alone.
-Large arrays are buffers of their own, so that each is copied once, to a cache line.
+Large arrays are buffers of their own, which are copied once where they do not begin on
+a cache line.
 A process that loads a kernel imports what a call runs; the stages on the way to it are
 bytes until one of them is asked for.
 """
@@ -101,9 +102,12 @@ def unpickled(checksum: bytes, data: bytes, arrays: Sequence[_Bytes]) -> Parts:
             "the pickled kernel is damaged: it does not have its checksum",
             "compile it again",
         )
+    memory = [np.frombuffer(memoryview(array), np.uint8) for array in arrays]
     memory = [
-        new_arrays.on_line(np.frombuffer(memoryview(array), np.uint8))
-        for array in arrays
+        array
+        if array.ctypes.data % new_arrays.ALIGNMENT == 0
+        else new_arrays.on_line(array)
+        for array in memory
     ]
     parts: Parts = pickle.loads(data, buffers=memory)
     return parts

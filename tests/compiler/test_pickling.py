@@ -6,13 +6,14 @@ import inspect
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import morello
 from morello.compiler import pickling
-from morello.errors import CompileError, TargetError
+from morello.errors import CompileError, FileError, TargetError
 from morello.runtime import engine
 from tests.compiler.test_parallel import CHEAP_FORK
 from tests.quality.compiled import arguments, same_bytes
@@ -109,6 +110,41 @@ def test_a_changed_weight_is_refused(protocol: int) -> None:
     data[-40000] ^= 1
     with pytest.raises(CompileError, match=r"damaged: it does not have its checksum"):
         pickle.loads(data)
+
+
+def test_a_saved_kernel_has_its_arrays_in_the_file(tmp_path: Path) -> None:
+    kernel = _with_weights()
+    kernel.save(path := tmp_path / "net.kernel")
+    again = morello.load(path)
+    (weights,) = again.held.constants.values()
+    assert weights.ctypes.data % 64 == 0
+    assert not weights.flags.writeable
+    kernel.save(path)  # another file of that name: what is mapped stays
+    x = np.ones((130, 130), np.float32)
+    assert np.array_equal(again(x), kernel(x))
+    again.save(other := tmp_path / "again.kernel")
+    assert np.array_equal(morello.load(other)(x), kernel(x))
+
+
+@pytest.mark.parametrize("place", [5, 17, 25, 33, 42, 60, -67700, -40000, -1])
+def test_a_damaged_file_of_a_kernel_is_refused(tmp_path: Path, place: int) -> None:
+    _with_weights().save(path := tmp_path / "net.kernel")
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(CompileError, match=r"is no file of a kernel|its checksum"):
+        morello.load(path)
+    data[place] ^= 1
+    path.write_bytes(data[:place])
+    with pytest.raises(CompileError, match=r"is no file of a kernel|its checksum"):
+        morello.load(path)
+
+
+def test_files_that_cannot_be_mapped_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    for name in ("absent", "empty", ".", "a\0b"):
+        with pytest.raises(FileError, match="cannot load"):
+            morello.load(tmp_path / name)
 
 
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
