@@ -194,7 +194,16 @@ def _gelu(x: Any, *, approximate: str = "none") -> Any:
 
 def _elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     below = torch.expm1(x * input_scale) * (alpha * scale)
-    return torch.where(x > 0, x * scale, below)
+    return torch.where(x < 0, below, x * scale)
+
+
+def _celu(x: Any, alpha: Any = 1.0) -> Any:
+    return _elu(x, alpha, 1, 1 / alpha)
+
+
+def _leaky_relu(x: Any, slope: Any = 0.01) -> Any:
+    """A choice: the importer's sum is NaN where a slope is infinite."""
+    return NotImplemented if math.isfinite(slope) else torch.where(x > 0, x, x * slope)
 
 
 def _power(x: Any, exponent: Any) -> Any:
@@ -398,6 +407,7 @@ def rules() -> dict[Any, Any]:
         aten.kthvalue.default: orders.of_rank,
         aten.max.dim: orders.extreme_and_place(aten.amax.default),
         aten.min.dim: orders.extreme_and_place(aten.amin.default),
+        aten.leaky_relu.default: _leaky_relu,
         aten.median.default: orders.whole_median,
         aten.median.dim: orders.median,
         aten.scatter.src: scatters.elements_put,
@@ -415,6 +425,7 @@ def rules() -> dict[Any, Any]:
         aten.argmax.default: orders.place_of_extreme(aten.amax.default),
         aten.argmin.default: orders.place_of_extreme(aten.amin.default),
         aten.as_strided.default: _as_strided,
+        aten.celu.default: _celu,
         aten.col2im.default: windows.folded,
         aten.constant_pad_nd.default: _padded,
         aten.convolution.default: _convolution,
