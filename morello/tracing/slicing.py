@@ -111,4 +111,14 @@ def axes_of(rank: int, axis: Any) -> tuple[int, ...]:
     for place in places:
         if not is_integer(place) or not -rank <= place < rank:
             raise refusal(f"axis {place} of an array of {rank} axes")
-    return tuple(sorted({int(place) % rank for place in places}))
+    several = {int(place) % rank for place in places}
+    if len(several) < len(places):
+        raise refusal(f"axis={axis} has an axis twice", "leave one out")
+    return tuple(sorted(several))
+
+
+def axis_of(rank: int, axis: Any) -> int:
+    """Place of an axis that is one number, as NumPy asks for where it takes no more."""
+    if not is_integer(axis):
+        raise refusal(f"axis={axis} is no axis", "give one number")
+    return axes_of(rank, axis)[0]

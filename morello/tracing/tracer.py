@@ -21,7 +21,7 @@ from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
 from morello.tracing.numbers import F32
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import not_traced, refusal
-from morello.tracing.slicing import Cut, axes_of, cuts_of, is_integer
+from morello.tracing.slicing import Cut, axis_of, cuts_of, is_integer
 
 Shape = tuple[int, ...]
 Axes = tuple[IndexMap, ...]
@@ -195,7 +195,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def swapaxes(self, axis1: int, axis2: int) -> "Tracer":
         """The array with two axes swapped."""
-        (a,), (b,) = axes_of(self.ndim, axis1), axes_of(self.ndim, axis2)
+        a, b = axis_of(self.ndim, axis1), axis_of(self.ndim, axis2)
         order = [*range(self.ndim)]
         order[a], order[b] = b, a
         return self.transpose(order)

@@ -263,6 +263,12 @@ def _changed(x: Any) -> Any:
 
 
 REFUSED: list[tuple[Callable[..., Any], str]] = [
+    (lambda x: x.transpose(()) + 1, "no order of 2 axes"),
+    (lambda x: np.cumprod(x, (0, 1)), r"axis=\(0, 1\) is no axis; give one number"),
+    (lambda x: np.roll(x, 1, (0, 1)), "is no axis; give one number"),
+    (lambda x: np.argmax(x, (0, 1)), "is no axis; give one number"),
+    (lambda x: x.sum((0, -2)), r"axis=\(0, -2\) has an axis twice"),
+    (lambda x: np.linalg.norm(x, "fro", 0), "the norm ord=fro along 1 axes"),
     (lambda x: np.concatenate([x, x[:, :2]]), r"\(4, 4\) and \(4, 2\) cannot be conc"),
     (lambda x: np.stack([x, 1.0]), r"cannot be stacked; write np\.full\(shape, number"),
     (lambda x: np.take(x, x[0]), "np.take at places that are computed is not traced"),
@@ -299,9 +305,3 @@ def test_a_function_that_is_too_large_for_a_graph_is_several() -> None:
     assert len(model.parts) == 6
     x = arrays((4, 4))[0] / 4
     np.testing.assert_allclose(model.evaluate(x), power(x), rtol=1e-5)
-
-
-def test_an_order_of_no_axes_is_refused() -> None:
-    x = np.ones((2, 3), np.float32)
-    with pytest.raises(MorelloError, match="no order of 2 axes"):
-        morello.jit(lambda x: x.transpose(()) + 1, threads=1)(x)

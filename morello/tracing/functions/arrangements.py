@@ -10,7 +10,7 @@ from morello.tracing.functions.concatenation import concatenate
 from morello.tracing.functions.elementwise import function, recording_of
 from morello.tracing.operands import traced
 from morello.tracing.refusals import refusal
-from morello.tracing.slicing import axes_of
+from morello.tracing.slicing import axis_of
 from morello.tracing.tracer import FUNCTIONS, Tracer
 
 
@@ -54,7 +54,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
         )
     if axis is None:
         a, axis = a.reshape(-1), 0
-    (place,) = axes_of(a.ndim, axis)
+    place = axis_of(a.ndim, axis)
     shape = [*a.shape]
     apart = a.reshape([*shape[: place + 1], 1, *shape[place + 1 :]])
     wide = broadcast_to(apart, [*shape[: place + 1], repeats, *shape[place + 1 :]])

@@ -27,7 +27,7 @@ from morello.tracing.functions.concatenation import (
 )
 from morello.tracing.functions.elementwise import function
 from morello.tracing.refusals import refusal
-from morello.tracing.slicing import axes_of
+from morello.tracing.slicing import axes_of, axis_of
 from morello.tracing.tracer import CHOOSING, FUNCTIONS, UFUNCS, Tracer, whole
 
 
@@ -67,7 +67,8 @@ def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tracer:
     """Norm of vectors, or the root of the sum of all squares (`numpy.linalg.norm`)."""
     places = axes_of(x.ndim, axis)
-    if ord in (None, "fro") or (ord == 2 and len(places) == 1):
+    count = 0 if axis is None and ord is None else len(places)
+    if count <= 2 and ord in (None, {1: 2, 2: "fro"}.get(count)):
         return function("sqrt", function("square", x).sum(places, keepdims=keepdims))
     if len(places) == 1 and ord in (1, np.inf, -np.inf):
         name = {1: "sum", np.inf: "max", -np.inf: "min"}[ord]
@@ -92,7 +93,7 @@ def average(
     if np.ndim(weights) == a.ndim:
         total = weights.sum(axis=axis, keepdims=keepdims)
     else:
-        (place,) = axes_of(a.ndim, axis)
+        place = axis_of(a.ndim, axis)
         total = weights.sum()
         weights = weights[(..., *[None] * (a.ndim - 1 - place))]
     return (a * weights).sum(axis, keepdims) / total
@@ -135,7 +136,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Trace
     """Splits an array in parts whose sizes differ by at most one, the longer ones first
     (`numpy.array_split`)."""
     if isinstance(indices_or_sections, int) and indices_or_sections > 0:
-        (place,) = axes_of(ary.ndim, axis)
+        place = axis_of(ary.ndim, axis)
         parts = indices_or_sections
         share, longer = divmod(ary.shape[place], parts)
         indices_or_sections = [share * i + min(i, longer) for i in range(1, parts)]
@@ -144,7 +145,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Trace
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
     """Splits an array in equal parts, or at indices (`numpy.split`)."""
-    (place,) = axes_of(ary.ndim, axis)
+    place = axis_of(ary.ndim, axis)
     size = ary.shape[place]
     if isinstance(indices_or_sections, int):
         parts = indices_or_sections
@@ -160,7 +161,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     """Differences of adjacent elements, n times over (`numpy.diff`)."""
-    (place,) = axes_of(a.ndim, axis)
+    place = axis_of(a.ndim, axis)
     before = (slice(None),) * place
     for _ in range(n):
         a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]

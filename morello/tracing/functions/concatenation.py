@@ -8,7 +8,7 @@ from morello.tracing.functions.elementwise import recording_of
 from morello.tracing.numbers import F32
 from morello.tracing.operands import traced
 from morello.tracing.refusals import refusal
-from morello.tracing.slicing import axes_of
+from morello.tracing.slicing import axis_of
 from morello.tracing.tracer import Tracer, whole
 
 _MOST_RUNS = 8
@@ -27,7 +27,7 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
     if len(parts) == 1:
         return parts[0].copy()
     ranks = {part.ndim for part in parts}
-    place = axes_of(parts[0].ndim, axis)[0] if len(ranks) == 1 else 0
+    place = axis_of(parts[0].ndim, axis) if len(ranks) == 1 else 0
     others = {part.shape[:place] + part.shape[place + 1 :] for part in parts}
     if len(ranks) > 1 or len(others) > 1:
         shapes = " and ".join(str(part.shape) for part in parts)
@@ -78,7 +78,7 @@ def roll(a: Any, shift: int, axis: int | None = None) -> Tracer:
     if axis is None:
         flat: Tracer = roll(a.reshape(-1), shift, 0).reshape(a.shape)
         return flat
-    (place,) = axes_of(a.ndim, axis)
+    place = axis_of(a.ndim, axis)
     size = a.shape[place]
     back = shift % size
     if not back:
@@ -99,7 +99,7 @@ def take(a: Any, indices: Any, axis: int | None = None) -> Tracer:
         )
     if axis is None:
         a, axis = a.reshape(-1), 0
-    (place,) = axes_of(a.ndim, axis)
+    place = axis_of(a.ndim, axis)
     size = a.shape[place]
     places = np.asarray(indices)
     if places.dtype.kind not in "iu" or not places.size:

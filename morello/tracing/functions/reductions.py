@@ -14,7 +14,7 @@ from morello.tracing.nodes import node, pointwise
 from morello.tracing.numbers import BOOL, F32, INT64, UINT64, dtype_by_numpy, summed_in
 from morello.tracing.operands import rounded, widened
 from morello.tracing.refusals import refusal
-from morello.tracing.slicing import axes_of
+from morello.tracing.slicing import axes_of, axis_of
 from morello.tracing.tracer import FUNCTIONS, METHODS, Tracer, numbers_of
 
 _MOST_PLACES = 2**24
@@ -98,7 +98,7 @@ def _first(name: str) -> Callable[..., Tracer]:
             if keepdims and a.ndim > 1:
                 raise refusal(f"arg{name} of all elements with keepdims")
             a, axis = a.reshape(-1), 0
-        (place,) = axes_of(a.ndim, axis)
+        place = axis_of(a.ndim, axis)
         size = a.shape[place]
         if size > _MOST_PLACES:
             raise refusal(f"arg{name} of {size} elements is not traced")
@@ -115,7 +115,7 @@ def _first(name: str) -> Callable[..., Tracer]:
 def _along(a: Tracer, axis: Any) -> tuple[Tracer, int]:
     if axis is None:
         return a.reshape(-1), 0
-    return a, axes_of(a.ndim, axis)[0]
+    return a, axis_of(a.ndim, axis)
 
 
 def _running(name: str, neutral: float) -> Callable[..., Tracer]:
@@ -232,7 +232,7 @@ FUNCTIONS |= {
     np.argmin: _first("min"),
     np.count_nonzero: count_nonzero,
     np.cumprod: _running("mul", 1.0),
-    np.cumsum: _running("add", 0.0),
+    np.cumsum: _running("add", -0.0),
     np.nanmax: _nan_extreme("max", -np.inf),
     np.nanmean: nanmean,
     np.nanmin: _nan_extreme("min", np.inf),
