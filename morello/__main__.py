@@ -1,16 +1,26 @@
-"""The command ``morello``, which is also ``python -m morello``."""
+"""The commands ``morello`` (also ``python -m morello``) and ``morello-opt``."""
 
+import importlib
 import sys
 
 _INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command; Ctrl-C may come while it is imported, too."""
-    try:
-        from morello.tools.morello import main as run
+    """Run ``morello``."""
+    return _run("morello.tools.morello")
 
-        return run()
+
+def morello_opt() -> int:
+    """Run ``morello-opt``."""
+    return _run("morello.tools.morello_opt")
+
+
+def _run(module: str) -> int:
+    """Run a command; Ctrl-C may come while it is imported, too."""
+    try:
+        code: int = importlib.import_module(module).main()
+        return code
     except KeyboardInterrupt:
         return _INTERRUPTED
 

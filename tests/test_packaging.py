@@ -6,7 +6,7 @@ import itertools
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -56,12 +56,20 @@ def test_the_readme_explains_every_dependency(project: dict[str, Any]) -> None:
         assert f"`{name}`" in section
 
 
-def test_every_script_is_a_function(project: dict[str, Any]) -> None:
+def test_every_script_is_a_function_that_may_be_interrupted(
+    project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(name: str) -> NoReturn:
+        raise KeyboardInterrupt
+
     scripts = project["project"]["scripts"]
     assert set(scripts) == {"morello", "morello-opt"}
     for place in scripts.values():
         module, name = place.split(":")
-        assert callable(getattr(importlib.import_module(module), name))
+        script = getattr(importlib.import_module(module), name)
+        with monkeypatch.context() as patch:
+            patch.setattr(importlib, "import_module", interrupted)
+            assert script() == 130
 
 
 def test_python_versions_agree(project: dict[str, Any]) -> None:
