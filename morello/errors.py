@@ -51,6 +51,14 @@ class MorelloError(Exception):
 class SpecError(MorelloError):
     """A Spec, layout, dtype or limit that cannot be (text or constructor)."""
 
+    offset = 0
+    """Characters of the text that was read before the part at fault."""
+
+    def at_column(self, column: int) -> "SpecError":
+        """The same error with the column, from 1, of the text that was read."""
+        what = f"Spec column {column + self.offset}: {self.what}"
+        return type(self)(what, self.remedy)
+
 
 class TargetError(MorelloError):
     """A target that is unknown, or that this machine cannot run."""

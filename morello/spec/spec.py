@@ -410,14 +410,23 @@ def _check_forms(kind: Kind, tensors: tuple[TensorSpec, ...]) -> None:
         )
     kind.check_dtypes(tuple(t.dtype for t in tensors))
     for operand, tensor in zip(kind.operands, tensors, strict=True):
-        if tensor.rank != operand.rank:
-            raise SpecError(
-                f"operand '{operand.name}' of {kind.label} has {operand.rank} "
-                f"dimensions but its layout {tensor.layout} has {tensor.rank}",
-                f"for example {Layout.row_major(operand.rank)}",
-            )
-        if not operand.is_plain:
-            _check_window(kind, operand, tensor)
+        check_form(kind, operand, tensor)
+
+
+def check_form(kind: Kind, operand: Operand, tensor: TensorSpec) -> None:
+    """Refuse a form that an operand of a kind cannot have, whatever its sizes.
+
+    Raises:
+        SpecError: it has another rank, or parts the windows that it is read through.
+    """
+    if tensor.rank != operand.rank:
+        raise SpecError(
+            f"operand '{operand.name}' of {kind.label} has {operand.rank} "
+            f"dimensions but its layout {tensor.layout} has {tensor.rank}",
+            f"for example {Layout.row_major(operand.rank)}",
+        )
+    if not operand.is_plain:
+        _check_window(kind, operand, tensor)
 
 
 def _check_window(kind: Kind, operand: Operand, tensor: TensorSpec) -> None:

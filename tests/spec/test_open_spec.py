@@ -52,7 +52,10 @@ def test_settled_layouts_stand_in_the_order_of_the_operands() -> None:
     ("text", "message"),
     [
         ("matmul:4x5x6:out=any", "operand 'out' is written, so its layout"),
-        ("matmul:4x5x6:x=any", "'x' in the Spec .* is no operand of matmul"),
+        (
+            " matmul:4x5x6:x=any",
+            "Spec column 15: 'x' in the Spec .* is no operand of matmul",
+        ),
         ("matmul:4x5x6:rhs=any:rhs=any", "option 'rhs' is given twice"),
         ("matmul:4x5x6:rhs=[0,2,1]:rhs=any", "option 'rhs' is given twice"),
     ],

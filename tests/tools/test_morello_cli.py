@@ -154,7 +154,7 @@ def test_information_needs_neither_mlir_nor_numpy(flags: list[str]) -> None:
 def test_module_form() -> None:
     done = python(*MORELLO, "run", "foo:3", env=OURS)
     assert done.returncode == 1
-    assert done.stderr.startswith("morello: error: unknown kind 'foo'")
+    assert done.stderr.startswith("morello: error: Spec column 1: unknown kind")
 
 
 def started(*words: str, stderr: int) -> "subprocess.Popen[bytes]":

@@ -128,14 +128,19 @@ class _Reader:
         self.numbers: dict[str, int] = {}
         """The number of a name while statements are read: negative for nodes."""
         self.statement = ""
+        self.offset = 0
+        """Characters of the text before the statement."""
         self.depth = 0
         """Parentheses around the part of an expression that is read."""
 
     def read(self, text: str) -> tuple[Graph, Names]:
         """Parse the text of a graph."""
+        end = 0
         for statement in text.split(";"):
             self.statement = statement.strip()
+            self.offset = end + len(statement) - len(statement.lstrip())
             self._define()
+            end += len(statement) + 1
         if len(self.axes) > MOST_VALUES or len(self.dims) > MOST_RANK:
             raise SpecError(
                 f"the graph '{text[:60]}…' has {len(self.axes)} values and "
@@ -170,7 +175,9 @@ class _Reader:
 
     def _error(self, what: str, remedy: str = "") -> SpecError:
         statement = shortened(self.statement)
-        return SpecError(f"'{statement}' of a graph: {what}", remedy)
+        error = SpecError(f"'{statement}' of a graph: {what}", remedy)
+        error.offset = self.offset
+        return error
 
     def _define(self) -> None:
         match = _STATEMENT.fullmatch(self.statement)

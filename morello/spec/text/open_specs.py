@@ -10,7 +10,7 @@ from morello.errors import SpecError
 from morello.spec.spec import Spec, argument_tensor
 from morello.spec.tensors.layout import Layout
 from morello.spec.tensors.limits import Limits
-from morello.spec.text.specs import parse_operands, print_spec
+from morello.spec.text.specs import Part, parts_of, print_spec, read_parts
 from morello.suggestions import did_you_mean
 
 _ANY = "any"
@@ -71,23 +71,36 @@ def parse_open_spec(text: str, limits: Limits) -> OpenSpec:
     Raises:
         SpecError: the text is not a Spec, or opens an operand that is written.
     """
-    parts = text.strip().split(":")
-    opened = [p.partition("=")[0] for p in parts if p.endswith((f"={_ANY}", _FIRST))]
-    settled = [p.removesuffix(_FIRST) for p in parts if not p.endswith(f"={_ANY}")]
-    spec, operands = parse_operands(":".join(settled), limits)
+    parts = parts_of(text)
+    opened = {
+        part.text.partition("=")[0]: part.column
+        for part in parts
+        if part.text.endswith((f"={_ANY}", _FIRST))
+    }
+    settled = [
+        Part(part.text.removesuffix(_FIRST), part.column)
+        for part in parts
+        if not part.text.endswith(f"={_ANY}")
+    ]
+    spec, operands = read_parts(text, settled, limits)
     names = [operand.name for operand in operands]
-    options = [p.partition("=")[0] for p in parts]
-    for name in opened:
+    options = [part.text.partition("=")[0] for part in parts]
+    for name, column in opened.items():
         if name not in names:
             readable = [o.name for o in operands if not o.is_written]
             raise SpecError(
                 f"'{name}' in the Spec '{text}' is no operand of {spec.kind.label}",
                 f"any of these may be open: {', '.join(readable)}"
                 + did_you_mean(name, readable),
-            )
+            ).at_column(column)
         if options.count(name) > 1:
-            raise SpecError(f"option '{name}' is given twice in the Spec '{text}'")
-    return OpenSpec(spec, tuple(sorted(map(names.index, opened))))
+            raise SpecError(
+                f"option '{name}' is given twice in the Spec '{text}'", "leave one out"
+            ).at_column(column)
+    try:
+        return OpenSpec(spec, tuple(sorted(map(names.index, opened))))
+    except SpecError as error:
+        raise error.at_column(min(opened.values())) from None
 
 
 def print_open_spec(goal: OpenSpec, limits: Limits) -> str:

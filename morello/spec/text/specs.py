@@ -17,11 +17,11 @@ from morello.errors import SpecError
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.kind import Kind
 from morello.spec.kinds import labels
-from morello.spec.mixes import complete_mix
+from morello.spec.mixes import complete_mix, has_dtypes
 from morello.spec.named_form import named_form
 from morello.spec.operand import Operand
 from morello.spec.size_range import SizeRange, WrittenSizes
-from morello.spec.spec import ANY_ROW, Spec, argument_tensor
+from morello.spec.spec import ANY_ROW, Spec, argument_tensor, check_form
 from morello.spec.tensors.layout import Layout
 from morello.spec.tensors.limits import Limits
 from morello.spec.tensors.memories import Memory, bounded_memories
@@ -38,28 +38,67 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     Raises:
         SpecError: the text is not a Spec; the message names the part and the reason.
     """
-    return parse_operands(text, limits)[0]
+    return read_parts(text, parts_of(text), limits)[0]
 
 
-def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]]:
-    """`parse_spec`, and the operands by the names that the text has for them."""
-    parts = text.strip().split(":")
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A part of a text, which colons join: sizes, dtypes, an option."""
+
+    text: str
+    column: int
+    """Of its first character, from 1."""
+
+
+def parts_of(text: str) -> list[Part]:
+    """The parts of a text."""
+    column, parts = len(text) - len(text.lstrip()) + 1, []
+    for part in text.strip().split(":"):
+        parts.append(Part(part, column))
+        column += len(part) + 1
+    return parts
+
+
+def read_parts(
+    text: str, parts: list[Part], limits: Limits
+) -> tuple[Spec, tuple[Operand, ...]]:
+    """The Spec of some parts of a text, and the operands by the names that the text
+    has for them.
+
+    Raises:
+        SpecError: as `parse_spec`.
+    """
+    options = _Options()
+    try:
+        return _read(text, parts, limits, options)
+    except SpecError as error:
+        raise error.at_column(options.column) from None
+
+
+def _read(
+    text: str, parts: list[Part], limits: Limits, options: "_Options"
+) -> tuple[Spec, tuple[Operand, ...]]:
     if len(parts) < 2:
         of_mlir = "; files of MLIR are for morello run, bench, explain and save"
         hint = of_mlir if text.endswith(".mlir") else ""
         raise SpecError(f"'{text}' is not a Spec", f"write {GRAMMAR}{hint}")
-    label, size_text, *rest = parts
-    kinds = labels()
+    label, size_part, *rest = parts[0].text, *parts[1:]
+    options.column, kinds = parts[0].column, labels()
     if label not in kinds:
         raise SpecError(
             f"unknown kind '{label}' in the Spec '{text}'",
             f"use one of {', '.join(kinds)}{did_you_mean(label, kinds, _ELSEWHERE)}",
         )
-    written = _sizes(text, size_text)
-    options = _options(text, [p for p in rest if "=" in p])
-    dtypes = _dtypes(text, [p for p in rest if "=" not in p])
-    plain = dict(options)
+    options.column = size_part.column
+    written = _sizes(text, size_part.text)
+    for part in rest:
+        if "=" in part.text:
+            options.read(text, part)
+    elements = [part for part in rest if "=" not in part.text]
+    dtypes = _dtypes(text, elements, options)
+    plain, options.column = dict(options), size_part.column
     kind, sizes = _kind(text, written.numbers, written.greatest, options)
+    options.column = size_part.column
     ranges = tuple(_settled(text, written, one, sizes, plain) for one in written.ranges)
     follows = kind.as_graph is not None and kind.as_graph.call_sizes
     if follows and list(ranges) != sorted(ranges):
@@ -68,6 +107,7 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
         kind, _ = _kind(text, numbers, written.greatest, plain)
         ranges = tuple(sorted(ranges))
     leading = _leading(kind, sizes, options)
+    options.column = (elements or parts)[0].column
     tensors = _tensors(kind, complete_mix(kind, dtypes), options, leading)
     limits = _limits(limits, options)
     serial = _serial(options)
@@ -75,6 +115,7 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
         names = [*(o.name for o in kind.operands), *_named_limits(limits), "serial"]
         names += [n for n in dict.fromkeys(options.asked) if n not in names]
         wrong = next(iter(options))
+        options.column = options.columns[wrong]
         raise SpecError(
             f"unknown option '{wrong}' in the Spec '{text}'",
             f"{label} has the options {', '.join(names)}{did_you_mean(wrong, names)}",
@@ -85,7 +126,13 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
         ranges = tuple(
             dataclasses.replace(one, dims=named.dims(one.dims)) for one in ranges
         )
-    return Spec(kind, sizes, tensors, limits, serial, leading, ranges), operands
+    options.column = size_part.column
+    try:
+        return Spec(kind, sizes, tensors, limits, serial, leading, ranges), operands
+    except SpecError:
+        if not has_dtypes(kind, tuple(tensor.dtype for tensor in tensors)):
+            options.column = (elements or parts)[0].column
+        raise
 
 
 def _kind(
@@ -225,11 +272,30 @@ def _complete_sizes(text: str, kind: Kind, sizes: tuple[int, ...]) -> tuple[int,
 
 
 class _Options(dict[str, str]):
-    """Options that are taken out one by one; ``asked`` are all that have a meaning."""
+    """Options that are taken out one by one.
 
-    def __init__(self, options: dict[str, str]) -> None:
-        super().__init__(options)
+    ``asked`` are all that have a meaning; ``column`` is that of what is being read.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
         self.asked: list[str] = []
+        self.columns: dict[str, int] = {}
+        self.column = 1
+
+    def read(self, text: str, part: Part) -> None:
+        """Add the option that a part of a text is.
+
+        Raises:
+            SpecError: it is there already.
+        """
+        name, _, value = part.text.partition("=")
+        if name in self.columns:
+            self.column = part.column
+            raise SpecError(
+                f"option '{name}' is given twice in the Spec '{text}'", "leave one out"
+            )
+        self[name], self.columns[name] = value, part.column
 
     def __contains__(self, name: object) -> bool:
         self.asked.append(str(name))
@@ -238,29 +304,29 @@ class _Options(dict[str, str]):
     def pop(self, name: str, *default: Any) -> Any:
         """The value of an option, which is taken out."""
         self.asked.append(name)
+        if super().__contains__(name):
+            self.at_value(name)
         return super().pop(name, *default)
 
-
-def _options(text: str, parts: list[str]) -> _Options:
-    options: dict[str, str] = {}
-    for part in parts:
-        name, _, value = part.partition("=")
-        if name in options:
-            raise SpecError(
-                f"option '{name}' is given twice in the Spec '{text}'", "leave one out"
-            )
-        options[name] = value
-    return _Options(options)
+    def at_value(self, name: str) -> None:
+        """The value of an option is being read."""
+        self.column = self.columns[name] + len(name) + 1
 
 
-def _dtypes(text: str, parts: list[str]) -> tuple[Dtype, ...]:
+def _dtypes(text: str, parts: list[Part], options: _Options) -> tuple[Dtype, ...]:
     if len(parts) > 1:
+        options.column = parts[1].column
         raise SpecError(
-            f"'{parts[1]}' in the Spec '{text}' is neither sizes, dtypes nor an option",
+            f"'{parts[1].text}' in the Spec '{text}' is neither sizes, dtypes nor an "
+            "option",
             f"write {GRAMMAR}",
         )
-    names = parts[0].split(",") if parts else ["f32"]
-    return tuple(map(Dtype.parse, names))
+    dtypes = []
+    options.column = parts[0].column if parts else 1
+    for name in parts[0].text.split(",") if parts else ["f32"]:
+        dtypes.append(Dtype.parse(name))
+        options.column += len(name) + 1
+    return tuple(dtypes)
 
 
 _FORM = re.compile(r"(\[[^\]]*\])(?:@(\w+?))?(?:v(\d{1,9}))?(/strided)?")
@@ -269,7 +335,7 @@ _FORM = re.compile(r"(\[[^\]]*\])(?:@(\w+?))?(?:v(\d{1,9}))?(/strided)?")
 def _tensors(
     kind: Kind,
     dtypes: tuple[Dtype, ...],
-    options: dict[str, str],
+    options: _Options,
     leading: tuple[int, ...],
 ) -> tuple[TensorSpec, ...]:
     tensors = []
@@ -294,15 +360,14 @@ def _tensors(
                 contiguous=tensor.contiguous and not strided and not row,
             )
         )
+        check_form(kind, operand, tensors[-1])
     return tuple(tensors)
 
 
 _LEADING = re.compile(r"(?:(.+)/)?ld(\d{1,12}|\?)", re.ASCII)
 
 
-def _leading(
-    kind: Kind, sizes: tuple[int, ...], options: dict[str, str]
-) -> tuple[int, ...]:
+def _leading(kind: Kind, sizes: tuple[int, ...], options: _Options) -> tuple[int, ...]:
     """The leading dimensions, which are taken out of the forms of the operands.
 
     One that is as long as a row parts nothing: it is left out. Empty if none is left.
@@ -316,6 +381,7 @@ def _leading(
         if match is None:
             rows.append(0)
             continue
+        options.at_value(operand.name)
         plain = Layout.row_major(operand.rank)
         form = options[operand.name] = match[1] or str(plain)
         layout = Layout.parse(form) if form.endswith("]") else plain
