@@ -1,6 +1,6 @@
 """Models of ONNX for tests, and what ONNX's reference computes of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -93,16 +93,14 @@ def check_by_reference(
 
 def check_node(
     layer: Any,
-    shapes: Sequence[tuple[int, ...]],
+    shapes: Mapping[str, tuple[int, ...]],
     constants: Mapping[str, Any],
     opset: int = 20,
 ) -> None:
     """Check the results of a node, of arrays of some shapes and of constants."""
-    names = [name for name in layer.input if name and name not in constants]
-    arguments = dict(zip(names, shapes, strict=True))
     results = dict.fromkeys(filter(None, layer.output))
-    proto = model([layer], arguments, results, constants, opset)
-    arrays = [drawn(shape, seed) for seed, shape in enumerate(shapes, 1)]
+    proto = model([layer], shapes, results, constants, opset)
+    arrays = [drawn(shape, seed) for seed, shape in enumerate(shapes.values(), 1)]
     check_by_reference(proto, *arrays, rtol=2e-5, atol=2e-6)
 
 
