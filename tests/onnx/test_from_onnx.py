@@ -232,37 +232,6 @@ def test_a_response_takes_the_channels_of_the_standard(size: int) -> None:
     np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("opset", [9, 11, 14])
-def test_batch_norm_of_an_old_version(opset: int) -> None:
-    names = ["scale", "bias", "mean", "variance"]
-    layer = node("BatchNormalization", ["x", *names], ["y"])
-    values = [np.array(row, np.float32) for row in ((1, 2), (3, 4), (5, 6), (4, 9))]
-    held = dict(zip(names, values, strict=True))
-    proto = model([layer], {"x": (1, 2, 3)}, {"y": (1, 2, 3)}, held, opset)
-    x = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
-    scale, bias, mean, variance = (value[:, None] for value in values)
-    result = evaluated(proto, x)
-    wanted = (x - mean) / np.sqrt(variance + 1e-5) * scale + bias
-    np.testing.assert_allclose(result, wanted, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("mode", "wanted"),
-    [
-        ("constant", [[2, 3, 0], [5, 6, 0]]),
-        ("edge", [[2, 3, 3], [5, 6, 6]]),
-        ("reflect", [[2, 3, 2], [5, 6, 5]]),
-        ("wrap", [[2, 3, 2], [5, 6, 5]]),
-    ],
-)
-def test_borders_that_cut_off_move_what_is_left(mode: str, wanted: Any) -> None:
-    layer = node("Pad", ["x", "n"], ["y"], mode=mode)
-    held = {"n": np.array([0, -1, 0, 1])}
-    proto = model([layer], {"x": (2, 3)}, {"y": (2, 3)}, held)
-    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
-    np.testing.assert_array_equal(evaluated(proto, x), wanted)
-
-
 def test_zeros_are_around_an_axis_of_one_element_where_another_is_cut() -> None:
     layer = node("Pad", ["x", "n"], ["y"])
     held = {"n": np.array([2, 2, 0, -1, 1, 2])}

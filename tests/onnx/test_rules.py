@@ -31,10 +31,6 @@ def numbers(*values: int) -> Any:
     return np.array(values, np.int64)
 
 
-def resize(*inputs: str, **options: Any) -> Any:
-    return node("Resize", ["x", *inputs], ["y"], **options)
-
-
 def constant(value: Any) -> Any:
     """A constant of the table: a shape of values that are drawn, or values."""
     array = np.asarray(value, None if np.size(value) else np.int64)
@@ -69,15 +65,6 @@ def test_a_transposed_convolution_of_groups_is_one_of_each() -> None:
     np.testing.assert_allclose(evaluated(proto, x), wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_a_transposed_convolution_to_a_size_loses_more_before() -> None:
-    options = {"strides": [2], "output_shape": [6]}
-    layer = node("ConvTranspose", ["x", "w"], ["y"], **options)
-    held = {"w": np.array([[[1, 10, 100]]], np.float32)}
-    proto = model([layer], {"x": (1, 1, 3)}, {"y": (1, 1, 6)}, held)
-    x = np.array([[[1, 2, 3]]], np.float32)
-    np.testing.assert_array_equal(evaluated(proto, x), [[[10, 102, 20, 203, 30, 300]]])
-
-
 def test_rows_that_are_replaced_in_a_cache() -> None:
     layer = node("TensorScatter", ["x", "u", "n"], ["y"], mode="circular", axis=1)
     held = {"u": floats(2, 2, 3), "n": numbers(1, 3)}
@@ -87,18 +74,6 @@ def test_rows_that_are_replaced_in_a_cache() -> None:
     wanted[0, 1:3] = held["u"][0]
     wanted[1, [3, 0]] = held["u"][1]
     np.testing.assert_array_equal(evaluated(proto, x), wanted)
-
-
-def test_elements_that_a_pool_had_are_put_back() -> None:
-    layer = node(
-        "MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2], name="back"
-    )
-    held = {"i": np.array([[[[5, 7], [13, 10]]]])}
-    proto = model([layer], {"x": (1, 1, 2, 2)}, {"y": (1, 1, 4, 4)}, held)
-    x = np.array([[[[1, 2], [3, np.nan]]]], np.float32)
-    wanted = np.zeros(16, np.float32)
-    wanted[[5, 7, 13, 10]] = x.reshape(-1)
-    np.testing.assert_array_equal(evaluated(proto, x).reshape(-1), wanted)
 
 
 @pytest.mark.parametrize("is_sorted", [0, 1])
@@ -150,48 +125,12 @@ def test_bits_are_shifted_by_any_number(
     np.testing.assert_array_equal(evaluated(proto, x, amounts), right)
 
 
-@pytest.mark.parametrize(
-    ("source", "wanted", "values"),
-    [
-        (np.uint32, np.int32, {0: 0, 2**31: -(2**31), 2**32 - 1: -1}),
-        (np.int8, np.uint8, {-128: 128, -1: 255, 127: 127}),
-        (np.uint64, np.int64, {0: 0, 2**63: -(2**63), 2**64 - 1: -1}),
-        (np.bool_, np.uint8, {True: 1, False: 0}),
-    ],
-)
-def test_bits_are_read_with_another_sign(
-    source: Any, wanted: Any, values: dict[int, int]
-) -> None:
-    dest = helper.np_dtype_to_tensor_dtype(np.dtype(wanted))
-    layer = node("BitCast", ["x"], ["y"], to=dest)
-    x, right = np.array(list(values), source), np.array(list(values.values()), wanted)
-    result = evaluated(model([layer], {"x": x}, {"y": right}, opset=28), x)
-    np.testing.assert_array_equal(result, right, strict=True)
-
-
 @pytest.mark.parametrize("axis", [0, -1])
 def test_sums_so_far_of_integers_along_an_axis_of_the_call(axis: int) -> None:
     layer = node("CumSum", ["x", "a"], ["y"], exclusive=1)
     x, a = np.arange(12).reshape(3, 4) + 2**40, np.array(axis, np.int32)
     proto = model([layer], {"x": x, "a": a}, {"y": x})
     np.testing.assert_array_equal(evaluated(proto, x, a), np.cumsum(x, axis) - x)
-
-
-@pytest.mark.parametrize(
-    ("mode", "wanted"), [("linear", [0, 1.5, 3]), ("cubic", [0, 1.5, 3])]
-)
-def test_corners_are_aligned_by_the_size_of_the_result(
-    mode: str, wanted: list[float]
-) -> None:
-    options = {"coordinate_transformation_mode": "align_corners", "mode": mode}
-    proto = model(
-        [resize("", "s", **options)],
-        {"x": (4,)},
-        {"y": (3,)},
-        {"s": np.array([0.8], np.float32)},
-    )
-    x = np.arange(4, dtype=np.float32)
-    np.testing.assert_allclose(evaluated(proto, x), wanted, atol=1e-6)
 
 
 @pytest.mark.parametrize("place", [5, -6])

@@ -1,6 +1,6 @@
 """Ops of ONNX by their definitions, where importers and references often differ."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from onnx import TensorProto, parser
 
 from morello.errors import CompileError
 from tests.onnx.models import evaluated, model, node, read
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -35,13 +36,31 @@ def f32(*values: Any) -> Array:
     return np.array(values, np.float32)
 
 
-def test_a_log_of_sums_of_powers_does_not_overflow() -> None:
-    x = f32([200, 199, -5], [-200, -200, -210], [-np.inf] * 3, [np.inf, 1, 2])
-    layer = node("ReduceLogSumExp", ["x", "a"], ["y"], keepdims=0)
-    result = computed(layer, x, constants={"a": [1]})
-    most = x[:2].max(1)
-    wanted = most + np.log(np.exp(x[:2].astype(float) - most[:, None]).sum(1))
-    np.testing.assert_allclose(result, [*wanted, -np.inf, np.inf], rtol=1e-6)
+def of_dtype(dtype: str) -> Callable[..., Array]:
+    return lambda *values: np.array(values, dtype)
+
+
+NAMES = {"f32": "f4", "i64": "i8", "i32": "i4", "i8": "i1", "b8": "?"}
+NAMES |= {"u8": "u1", "u32": "u4", "u64": "u8"}
+NUMBERS = {"nan": np.nan, "inf": np.inf, "arrays": dict}
+NUMBERS |= {name: of_dtype(dtype) for name, dtype in NAMES.items()}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("row", rows(__file__, "values"), ids=lambda row: row[1])
+def test_nodes_of_numbers(row: tuple[str, ...]) -> None:
+    """The table has an opset, a node, a tolerance, arrays and the result; names of
+    constants are in capitals."""
+    opset, text, rtol, arrays, result = row
+    values: dict[str, Array] = eval(f"arrays({arrays})", NUMBERS)
+    wanted = eval(result, NUMBERS)
+    held = {name: value for name, value in values.items() if name.isupper()}
+    feeds = {name: value for name, value in values.items() if name not in held}
+    layer = parser.parse_node(text)
+    proto = model([layer], feeds, {"y": wanted}, held, int(opset))
+    y = read(proto, fallback=True).evaluate(*feeds.values())
+    assert (y.shape, y.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(y, wanted, rtol=float(rtol), atol=0)
 
 
 @pytest.mark.parametrize("constant", ["<int64[1] a = {1}>", ""])
@@ -79,26 +98,6 @@ def test_digits_do_not_cancel(layer: Any, wanted: Array) -> None:
     np.testing.assert_allclose(computed(layer, SMALL), wanted, rtol=5e-7)
 
 
-def test_the_sign_of_nan_is_nan() -> None:
-    x = f32(np.nan, -np.inf, -0.0, 0, 1e-30)
-    result = computed(node("Sign", ["x"], ["y"]), x)
-    np.testing.assert_array_equal(result, [np.nan, -1, 0, 0, 1])
-
-
-def test_nan_is_not_equal_to_itself() -> None:
-    x = f32(np.nan, -np.inf, -0.0, 1)
-    result = computed(node("Equal", ["x", "x"], ["y"]), x, kinds=[TensorProto.BOOL])
-    np.testing.assert_array_equal(result, [False, True, True, True])
-
-
-def test_a_vector_of_zeros_has_no_direction() -> None:
-    x = f32([0, 0], [3, 4], [-1e18, 0])
-    result = computed(node("LpNormalization", ["x"], ["y"], p=2), x)
-    np.testing.assert_allclose(result, [[0, 0], [0.6, 0.8], [-1, 0]])
-    result = computed(node("LpNormalization", ["x"], ["y"], p=1), x)
-    np.testing.assert_allclose(result, [[0, 0], [3 / 7, 4 / 7], [-1, 0]])
-
-
 @pytest.mark.parametrize(("opset", "count"), [(21, 6), (18, 2)])
 def test_a_group_far_from_zero_has_its_deviation(opset: int, count: int) -> None:
     x = RNG.standard_normal((1, 6, 4, 4), np.float32) + np.float32(1e4)
@@ -113,22 +112,6 @@ def test_a_group_far_from_zero_has_its_deviation(opset: int, count: int) -> None
     ]
     wanted = plain.reshape(6, 4, 4) * each[0] + each[1]
     np.testing.assert_allclose(result[0], wanted, rtol=1e-3, atol=2e-3)
-
-
-def test_a_product_times_zero_is_zero() -> None:
-    layer = node("Gemm", ["x", "w", "c"], ["y"], alpha=0.0, beta=2.0, transB=1)
-    w = np.ones((5, 4), np.float32)
-    result = computed(
-        layer, np.ones((3, 4), np.float32), constants={"w": w, "c": f32(3)}
-    )
-    np.testing.assert_array_equal(result, np.full((3, 5), 6))
-
-
-def test_a_product_without_a_sum_has_its_factor() -> None:
-    layer = node("Gemm", ["x", "w"], ["y"], alpha=0.5, transA=1)
-    w = np.ones((4, 5), np.float32)
-    result = computed(layer, np.ones((4, 3), np.float32), constants={"w": w})
-    np.testing.assert_array_equal(result, np.full((3, 5), 2))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
@@ -268,78 +251,6 @@ def test_attention_to_what_is_seen(
     np.testing.assert_allclose(result, attended(scores, seen), rtol=2e-5, atol=1e-6)
 
 
-def sampled(x: Array, places: Array, **options: Any) -> Array:
-    layer = node("GridSample", ["x", "g"], ["y"], align_corners=1, **options)
-    return computed(layer, x, places, opset=20)  # type: ignore[no-any-return]
-
-
-def test_samples_at_halves_are_of_even_places() -> None:
-    row = np.arange(1, 6, dtype=np.float32).reshape(1, 1, 1, 5)
-    along = np.array([-0.75, -0.25, 0.25, 0.75, 0.1], np.float32)  # 0.5, 1.5, …
-    grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 5, 2)
-    result = sampled(row, grid, mode="nearest", padding_mode="border")
-    np.testing.assert_array_equal(result.ravel(), [1, 3, 3, 5, 3])
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize(
-    ("padding", "wanted"),
-    [
-        ("zeros", [0.5, 0, 5, 2.5, 0]),
-        ("border", [1, 1, 5, 5, 5]),
-        ("reflection", [1.5, 2, 5, 4.5, 3]),
-    ],
-)
-def test_samples_outside_of_the_image(padding: str, wanted: list[float]) -> None:
-    row = np.arange(1, 6, dtype=np.float32).reshape(1, 1, 1, 5)
-    along = np.array([-1.25, -1.5, 1, 1.25, 2], np.float32)  # -0.5, -1, 4, 4.5, 6
-    grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 5, 2)
-    result = sampled(row, grid, mode="linear", padding_mode=padding)
-    np.testing.assert_allclose(result.ravel(), wanted, rtol=1e-6)
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize(
-    ("padding", "wanted"),
-    [
-        ("zeros", [0, 5, 12.5, 20, 0, 0]),
-        ("border", [10, 10, 12.5, 40, 40, 40]),
-        ("reflection", [10, 10, 12.5, 40, 35, 10]),
-    ],
-)
-def test_samples_outside_of_the_edges_of_the_outer_elements(
-    padding: str, wanted: list[float]
-) -> None:
-    """Without aligned corners, -1 and 1 are half an element beyond the outer ones."""
-    row = f32([10, 20, 40]).reshape(1, 1, 1, 3)
-    places = np.array([-1, -0.5, 0.25, 2.5, 3.25, 5], np.float32)
-    along = (2 * places + 1) / 3 - 1
-    grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 6, 2)
-    options: Any = {"mode": "linear", "padding_mode": padding, "align_corners": 0}
-    layer = node("GridSample", ["x", "g"], ["y"], **options)
-    result = computed(layer, row, grid, opset=20)
-    np.testing.assert_allclose(result.ravel(), wanted, rtol=1e-5)
-
-
-@pytest.mark.parametrize("p", [1, 2, 3])
-def test_powers_of_a_pool_are_of_absolute_values(p: int) -> None:
-    row = f32([-1, 2, -3, -4, 0, 0]).reshape(1, 1, 6)
-    layer = node("LpPool", ["x"], ["y"], kernel_shape=[2], strides=[2], p=p)
-    pairs = ((1, 2), (3, 4), (0, 0))
-    wanted = [(a**p + b**p) ** (1 / p) for a, b in pairs]
-    np.testing.assert_allclose(computed(layer, row).ravel(), wanted, rtol=1e-5)
-
-
-def test_of_updates_of_one_place_the_last_counts() -> None:
-    x, updates = f32([1, 2, 3, 4]).ravel(), f32([10, 20, 30]).ravel()
-    layer = node("ScatterElements", ["x", "i", "u"], ["y"], axis=0)
-    places = np.array([2, 0, 2])
-    constants = {"i": places, "u": updates}
-    np.testing.assert_array_equal(
-        computed(layer, x, constants=constants), [20, 2, 30, 4]
-    )
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize(("reduction", "joined"), [("max", max), ("min", min)])
@@ -356,45 +267,6 @@ def test_the_extreme_of_updates_at_places_that_are_data(
         at = (place, column) if axis == 0 else (row, place)
         wanted[at] = joined(wanted[at], updates[row, column])
     np.testing.assert_array_equal(computed(layer, x, places, updates), wanted)
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("is_last", [0, 1])
-@pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])
-def test_the_place_of_nan_is_that_of_an_extreme(kind: str, is_last: int) -> None:
-    x = f32([1, np.inf, np.nan, np.nan], [2, 2, -1, -1], [-np.inf] * 4, [np.inf] * 4)
-    layer = node(kind, ["x"], ["y"], axis=1, keepdims=0, select_last_index=is_last)
-    result = computed(layer, x, kinds=[TensorProto.INT64])
-    first = np.array([2, 0 if kind == "ArgMax" else 2, 0, 0])
-    last = np.array([3, 1 if kind == "ArgMax" else 3, 3, 3])
-    np.testing.assert_array_equal(result, last if is_last else first)
-
-
-@pytest.mark.parametrize(("kind", "opset"), [("Upsample", 9), ("Resize", 10)])
-def test_old_resizes_begin_at_the_first_element(kind: str, opset: int) -> None:
-    x = f32([[1, 2, 4]])
-    layer = node(kind, ["x", "s"], ["y"], mode="linear")
-    result = computed(layer, x, constants={"s": f32(1, 1, 2)}, opset=opset)
-    np.testing.assert_allclose(result[0, 0], [1, 1.5, 2, 3, 4, 4])
-
-
-@pytest.mark.parametrize(
-    ("scale", "wanted"),
-    [(0.6, [1, 3]), (0.75, [1, 3, 4]), (1.5, [1, 1, 2, 3, 3, 4]), (2, [*"11223344"])],
-)
-def test_old_resizes_to_less_take_the_element_after(scale: float, wanted: Any) -> None:
-    layer = node("Resize", ["x", "s"], ["y"], mode="nearest")
-    x = f32([[1, 2, 3, 4]])
-    result = computed(layer, x, constants={"s": f32(1, 1, scale)}, opset=10)
-    np.testing.assert_array_equal(result[0, 0], f32(*wanted))
-
-
-def test_nearest_elements_by_the_coordinates_of_version_11() -> None:
-    way = {"coordinate_transformation_mode": "tf_half_pixel_for_nn"}
-    x, held = f32([[1, 2, 3, 4]]), {"r": f32(), "s": f32(1, 1, 1.5)}
-    layer = node("Resize", ["x", "r", "s"], ["y"], nearest_mode="floor", **way)
-    result = computed(layer, x, constants=held, opset=11)
-    np.testing.assert_array_equal(result[0, 0], [1, 2, 2, 3, 4, 4])
 
 
 @pytest.mark.parametrize(
