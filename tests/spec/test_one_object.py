@@ -53,15 +53,14 @@ def jax_model(way: Way) -> Any:
 
 def onnx_model(way: Way) -> Any:
     pytest.importorskip("onnx")
-    from tests.onnx.models import model, node
+    from onnx import parser
 
-    nodes = [
-        node(op, reads.split(), [to], **attributes)
-        for op, reads, to, attributes in way.ops
-    ]
+    from tests.onnx.models import model
+
+    nodes = [parser.parse_node(op) for op in way.ops]
     inputs = {f"x{i}": shape for i, shape in enumerate(way.shapes)}
     newest = {"Gelu", "RMSNormalization", "LayerNormalization"}
-    version = 23 if newest & {op for op, *_ in way.ops} else 13
+    version = 23 if newest & {node.op_type for node in nodes} else 13
     proto = model(nodes, inputs, {"y": None}, opset=version)
     return morello.from_onnx(proto.SerializeToString())
 
