@@ -1,6 +1,5 @@
 """Each op of a group, by the definition of the parts that it becomes; no search."""
 
-import copy
 import logging
 import re
 from typing import Any
@@ -12,6 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from morello.torch.group import Group
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -123,112 +123,9 @@ def gates(x: Any, w: Any) -> Any:
 
 MASK = torch.tensor([[0.0, -np.inf, 1.0], [-np.inf] * 3, [0.5, 0.0, -np.inf]])
 
-MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
-    "activations": (
-        nn.Sequential(
-            nn.LeakyReLU(), nn.ELU(), nn.Softplus(), nn.Mish(), nn.Hardtanh(-0.5, 2)
-        ),
-        (torch.randn(3, 8),),
-    ),
-    "attention with a mask": (Of(attend), (*torch.randn(3, 1, 2, 3, 4), MASK)),
-    "attention of heads that share keys": (
-        Of(share),
-        (torch.randn(1, 4, 3, 4), *torch.randn(2, 1, 2, 3, 4)),
-    ),
-    "average pooling": (nn.AvgPool2d(2), (torch.randn(1, 3, 6, 6),)),
-    "windows past the end": (
-        nn.Sequential(
-            nn.MaxPool2d(3, 2, 1, ceil_mode=True), nn.AvgPool2d(3, 2, 1, True)
-        ),
-        (torch.randn(1, 2, 9, 10),),
-    ),
-    "integers that are near": (
-        Of(lambda x: torch.floor(x * 3) + torch.ceil(x) * torch.round(x)),
-        (torch.randn(3, 8),),
-    ),
-    "convolution in groups": (
-        nn.Conv2d(8, 8, 3, padding=1, groups=2),
-        (torch.randn(2, 8, 4, 4),),
-    ),
-    "convolution of 1 dimension": (
-        nn.Conv1d(4, 8, 3, stride=2, padding=1),
-        (torch.randn(1, 4, 9),),
-    ),
-    "convolution of 3 dimensions": (
-        nn.Conv3d(2, 4, 3, padding=1),
-        (torch.randn(1, 2, 4, 4, 4),),
-    ),
-    "dropout that is off": (
-        nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.LogSoftmax(-1)).eval(),
-        (torch.randn(3, 8),),
-    ),
-    "gates of an LSTM": (Of(gates, (8, 16)), (torch.randn(4, 8),)),
-    "gelu": (nn.GELU(approximate="tanh"), (3 * torch.randn(64),)),
-    "group norm": (nn.GroupNorm(2, 8), (torch.randn(2, 8, 4, 4),)),
-    "hard functions": (
-        nn.Sequential(nn.Hardswish(), nn.Hardsigmoid()),
-        (3 * torch.randn(16),),
-    ),
-    "instance norm": (nn.InstanceNorm2d(4, affine=True), (torch.randn(1, 4, 5, 5),)),
-    "inverted residual": (
-        nn.Sequential(
-            nn.Conv2d(4, 8, 1), nn.ReLU6(), nn.Conv2d(8, 8, 3, 1, 1, groups=8)
-        ),
-        (torch.randn(1, 4, 5, 5),),
-    ),
-    # Integers, whose sum is exact: terms of a sum of scores cancel.
-    "reductions of what repeats": (
-        Of(repeated),
-        tuple(torch.randint(-4, 5, (2, 2, 3, 5)).float()),
-    ),
-    "losses": (Of(losses), (torch.randn(3, 8), torch.randn(3, 8))),
-    "moves": (Of(moves), (torch.randn(1, 4, 3, 3),)),
-    "rotary embedding": (
-        Of(rotated),
-        (torch.randn(1, 2, 3, 8), torch.randn(3, 8), torch.randn(3, 8)),
-    ),
-    "upsampling by a transposed convolution": (
-        nn.ConvTranspose2d(4, 3, 2, 2),
-        (torch.randn(2, 4, 3, 5),),
-    ),
-    "transposed convolution": (
-        nn.ConvTranspose2d(4, 4, (3, 4), 2, 1, (1, 0), groups=2),
-        (torch.randn(1, 4, 3, 5),),
-    ),
-    "transposed convolution, of gaps as well": (
-        nn.ConvTranspose2d(3, 16, (3, 4), (4, 2), 1, (1, 0), dilation=(6, 1)),
-        (torch.randn(1, 3, 3, 4),),
-    ),
-    "transposed convolutions of few channels": (
-        nn.Sequential(
-            nn.ConvTranspose1d(3, 2, 6, 3, 2, 1), nn.ConvTranspose1d(2, 1, 4, 2, 1)
-        ),
-        (torch.randn(1, 3, 5),),
-    ),
-    "norms of filters": (
-        nn.utils.parametrizations.weight_norm(nn.Conv1d(3, 4, 3)),
-        (torch.randn(1, 3, 8),),
-    ),
-    "bags": (nn.EmbeddingBag(7, 4), (torch.tensor([[0, 6, 3], [2, 2, 5]]),)),
-    "pooling with channels last": (
-        Of(lambda x: functional.adaptive_avg_pool2d(x, 1) * 2),
-        (torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last),),
-    ),
-    "variance": (Of(lambda x: x.var(1) + x.mean()), (torch.randn(3, 8),)),
-    "lookups": (
-        Of(lambda places, table: looked_up(table, places), (7, 4)),
-        (torch.tensor([[0, 6, 3], [2, 2, 5]]),),
-    ),
-    "masks": (Of(masked), tuple(torch.randn(2, 8, 8))),
-    "rows at places": (
-        Of(cached),
-        (*torch.randn(2, 3, 4, 5), torch.tensor([-3, 2, -1, 0])),
-    ),
-    "best places": (Of(best), (torch.randn(4, 6),)),
-    "moments and mixtures": (Of(spread), tuple(torch.randn(2, 3, 5))),
-    "functions of libm": (Of(trigonometric), tuple(torch.randn(2, 3, 5))),
-    "interpolation": (Of(sizes), (torch.randn(1, 2, 3, 4),)),
-}
+MODULES = {name: line for name, *line in rows(__file__, "modules")}
+"""Modules and their arguments. Those of reductions of what repeats are integers, whose
+sum is exact: terms of a sum of scores cancel."""
 
 
 IN_BF16 = ("attention with a mask", "gates of an LSTM", "group norm", "losses", "moves")
@@ -241,10 +138,10 @@ def test_an_op_is_taken(
     name: str, is_bf16: bool, evaluated: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "morello.torch")
-    module, inputs = MODULES[name]
+    module, inputs = map(eval, MODULES[name])
     bound = 1e-5
     if is_bf16:
-        module = copy.deepcopy(module).bfloat16()
+        module = module.bfloat16()
         inputs, bound = tuple(x.bfloat16() for x in inputs), 2**-6
     result, wanted = results(module, *inputs), module(*inputs)
     assert result.dtype == wanted.dtype

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch.nn import functional
+from torch.nn import functional  # noqa: F401 (the table has it)
 
 from morello.torch.places import with_test
+from tests.tables import rows
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
@@ -17,71 +18,9 @@ _TABLE = torch.arange(20.0).reshape(5, 4).sin()
 Function = Callable[[Any, Any], Any]
 
 LOOKUPS: list[tuple[str, Function, list[Any], list[Any]]] = [
-    (
-        "embedding",
-        lambda x, i: functional.embedding(i, x) * 2,
-        [[0, 4, 2]],
-        [[0, 5, 2], [0, -1, 2]],
-    ),
-    ("x[i]", lambda x, i: x[i] * 2, [[0, 4, -5]], [[5], [-6]]),
-    ("x[i, i]", lambda x, i: x[i, i] * 2, [[3, -4]], [[4], [-5]]),
-    ("x[:, i]", lambda x, i: x[:, i] * 2, [[0, -4], [3, 3]], [[4, 0], [0, -5]]),
-    (
-        "gather",
-        lambda x, i: torch.gather(x, 1, i) * 2,
-        [[[3, 0]]],
-        [[[4, 0]], [[0, -1]]],
-    ),
-    (
-        "index_select",
-        lambda x, i: torch.index_select(x, -1, i) * 2,
-        [[0, 3]],
-        [[4, 0], [-1, 0]],
-    ),
-    ("index_copy", lambda x, i: x.index_copy(0, i, x[:1] * 2), [[0], [4]], [[5], [-1]]),
-    (
-        "index_put",
-        lambda x, i: x.index_put((i,), x[:2] * 2),
-        [[0, 2], [4, -5]],
-        [[5, 0], [-6, 0]],
-    ),
-    (
-        "embedding_bag",
-        lambda x, i: functional.embedding_bag(i, x, mode="sum") * 2,
-        [[[0, 4], [2, 2]]],
-        [[[0, 5], [0, 0]], [[0, 0], [-1, 0]]],
-    ),
-    (
-        "cross_entropy",
-        lambda x, i: functional.cross_entropy(x, i),
-        [[0, 3, -100, 1, 2]],
-        [[0, 4, 0, 0, 0], [0, 0, -1, 0, 0]],
-    ),
-    (
-        "masked_scatter",
-        lambda x, i: x.masked_scatter(i.unsqueeze(1) > 0, x[:2] * 2),
-        [[0, 0, 0, 0, 0], [1, 0, 0, 1, 0]],
-        [[1, 0, 1, 1, 0]],
-    ),
-    (
-        "scatter_add of rows",
-        lambda x, i: x.scatter_add(0, i.unsqueeze(1).expand(-1, 4), x[1:4] * 2),
-        [[0, 4, 0], [3, 3, 3]],
-        [[0, 5, 0], [-1, 0, 0]],
-    ),
-    (
-        "scatter",
-        lambda x, i: x.scatter(1, i, x[:2, :3] * 2),
-        [[[0, 3, 3], [2, 1, 2]]],
-        [[[0, 4, 3], [2, 1, 2]], [[0, 3, 3], [2, 1, -1]]],
-    ),
-    (
-        "computed places",
-        lambda x, i: functional.embedding(i + 1, x) * 2,
-        [[0, 3]],
-        [[4, 0]],
-    ),
+    (name, *map(eval, line)) for name, *line in rows(__file__, "lookups")
 ]
+"""Functions, places within the table, and places outside of it."""
 
 
 def is_outside(graph: Any, *tensors: Any) -> bool:

@@ -15,6 +15,7 @@ from morello.torch.larger_ops import recurrent
 from morello.torch.lowering import lowered
 from morello.torch.ops import OF_AXES
 from morello.torch.places import are_known_outside, with_test
+from tests.tables import rows
 from tests.torch.test_places import _TABLE, LOOKUPS, is_outside
 
 pytestmark = pytest.mark.quick
@@ -62,11 +63,6 @@ BYTES = torch.arange(-20, 20, dtype=torch.int8).reshape(8, 5) * 5
 UNSIGNED = (torch.arange(40) * 6 + 20).to(torch.uint8).reshape(8, 5)
 
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "weights of bytes": (
-        torch._weight_int8pack_mm,
-        (X[0], BYTES, X[0, 0].exp()[[0] * 8]),
-    ),
-    "product of bytes": (torch._int_mm, (UNSIGNED, BYTES.T)),
     "bytes beside others": (
         lambda u, s, x: (
             torch.where(s > 0, u, s.int()),
@@ -95,14 +91,6 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (UNSIGNED, BYTES, X[0, :1, :1] * BYTES),
     ),
-    "negatives of wide integers": (
-        lambda x: (-x, -x.int(), -x.short(), torch.where(x > 0, x, -x)),
-        (torch.tensor([489684024269, -156391012701, 2**31 - 1, 16777217]),),
-    ),
-    "truth values and a number": (
-        lambda x: ((x > 0) + True, (x > 0) + False, (x > 0) * True),
-        (X,),
-    ),
     "to bytes": (
         lambda x, s, z: (
             quantized.quantize_per_tensor(x, 0.1, 3, -128, 127, torch.int8),
@@ -119,18 +107,6 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (UNSIGNED, BYTES, numbers(5).exp(), torch.tensor([0, 3, -9, 1, 2])),
     ),
-    "attention": (attend, QKV),
-    "causal": (lambda *x: attend(*x, is_causal=True), QKV),
-    "scale": (lambda *x: [attend(*x, scale=s) for s in (0.3, 0.0, -0.5)], QKV),
-    "shared heads": (lambda *x: attend(*x, enable_gqa=True), FEW),
-    "bias": (lambda *x: attend(*x[:3], attn_mask=x[3]), (*QKV, BIAS)),
-    "mask": (lambda *x: attend(*x[:3], attn_mask=x[3]), (*QKV, BIAS > 0)),
-    "layer": (lambda x, *w: functional.layer_norm(x, (5,), *w, eps=0.2), (X, *ROW)),
-    "plain layer": (lambda x: functional.layer_norm(x, (4, 5), eps=0.2), (X,)),
-    "group": (lambda x, *w: functional.group_norm(x, 2, *w, eps=0.2), (X, *CHANNELS)),
-    "plain group": (lambda x: functional.group_norm(x, 4), (X,)),
-    "batch": (norm_of_batch, (X, *CHANNELS)),
-    "plain batch": (norm_of_batch, (X[:, :, 0],)),
     "uneven windows": (
         lambda x: (
             functional.adaptive_avg_pool2d(x, (2, 3)),
@@ -147,21 +123,6 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (numbers(2, 12, 6, seed=13).where(numbers(2, 12, 6, seed=14) < 1, math.inf),),
     ),
-    "no more than zeros": (lambda x, y: x.new_empty(2, 3).zero_() + y, (X, X[0, 0, 0])),
-    "up in groups": (
-        lambda x, w, b: functional.conv_transpose1d(x, w, b, 2, 1, 1, 3),
-        (LINE, numbers(3, 2, 4, seed=11), numbers(6, seed=12)),
-    ),
-    "roll": (
-        lambda x: (
-            x.roll(7),
-            x.roll((0, -2, 4), (0, 1, 1)),
-            x.roll(8, 1),
-            x.roll(1, 2),
-        ),
-        (X,),
-    ),
-    "scaled filters": (torch._weight_norm, (X, X[:, :1, :1].clone())),
     "bags": (
         lambda x, i: (
             functional.embedding_bag(i, x, mode="sum"),
@@ -194,46 +155,10 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (X, torch.tensor([2, 1, 0, 3]), (X * math.inf).where(X > 0, X.flip(0))),
     ),
-    "bags with factors": (
-        lambda x, i, f: functional.embedding_bag(
-            i, x, mode="sum", per_sample_weights=f
-        ),
-        (X[0], torch.tensor([[0, 3, 3], [1, 2, 0]]), numbers(2, 3)),
-    ),
-    "gelu": (lambda x: functional.gelu(x, approximate="tanh"), (3 * X,)),
-    "elu": (lambda x: (functional.elu(x, 0.7), functional.elu(x, math.inf)), (FIRST,)),
-    "small elu": (functional.elu, (X * 1e-6,)),
-    "selu": (lambda x: (x.selu(), functional.leaky_relu(x, -math.inf)), (FIRST,)),
-    "celu": (lambda x: torch.ops.aten.celu(x, math.inf), (FIRST,)),
-    "root": (lambda x: x**0.5, (FIRST,)),
-    "1 over root": (lambda x: x**-0.5, (FIRST,)),
-    "square": (lambda x: x**2, (FIRST,)),
-    "itself": (lambda x: x == x, (FIRST,)),
-    "other": (lambda x, y: x == y, (FIRST, SECOND)),
-    "trunc": (torch.trunc, (FIRST,)),
-    "hypot": (torch.hypot, (FIRST, SECOND)),
-    "hypot of large": (torch.hypot, (X * 1e30, X.flip(0) * 1e30)),
-    "fmax": (torch.fmax, (*UNLIKE,)),
-    "fmin": (torch.fmin, (*UNLIKE,)),
-    "fmod": (torch.fmod, (X * 9, X.flip(0))),
-    "fmod of any signs": (torch.fmod, (*SIGNED,)),
-    "fmod by a number": (lambda x: torch.fmod(x, -1.5), (X * 9,)),
-    "fmod of zeros": (lambda x: torch.fmod(x, 2.0), (torch.tensor([0.0, -0.0, -2]),)),
-    "places of a number": (lambda x: (x.argmax(), x.argmin()), (X[0, 0, 0],)),
-    "a number": (lambda x: (*x.max(0), *x.min(0), *x.aminmax()), (X[0, 0, 0],)),
-    "variance": (lambda x: (x.var(), x.var(1), x.var((0, 2), keepdim=True)), (X,)),
-    "corrections": (lambda x: [x.var(0, correction=n) for n in range(5)], (X,)),
-    "deviation": (lambda x: torch.var_mean(x, 2, keepdim=True), (X,)),
-    "whole": (lambda x: torch.var_mean(x, correction=0), (X,)),
-    "addmv": (torch.addmv, (X[0, :, 0], X[0], ROW[0])),
-    "scaled addmv": (
-        lambda x, *y: torch.addmv(x, *y, beta=0.5, alpha=-2),
-        (X[0, :, 0], X[0], ROW[0]),
-    ),
-    "addmv by 0": (
-        lambda x, *y: torch.addmv(x, *y, beta=0, alpha=3),
-        (FIRST[:4], X[0], ROW[0]),
-    ),
+    **{
+        name: (eval(function), eval(inputs))
+        for name, function, inputs in rows(__file__, "rules")
+    },
 }
 
 
@@ -322,158 +247,14 @@ def test_narrow_floats_compute_in_f32_and_are_rounded(name: str, dtype: Any) -> 
 F32, HALVES = numbers(4, 6), numbers(4, 6).half()
 PLACES = torch.tensor([[1, 3], [2, 0]])
 
-LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
-    "all": (lambda x: x.relu().T + 1, (F32,), []),
-    "doubles": (torch.relu, (F32.double(),), ["aten.relu.default (of torch.float64)"]),
-    "empty": (
-        torch.relu,
-        (F32[:0],),
-        ["aten.relu.default (of another device or layout, or no elements)"],
-    ),
-    "unknown": (
-        lambda x: x.logcumsumexp(0),
-        (F32,),
-        ["aten.logcumsumexp.default (unknown)"],
-    ),
-    "order": (lambda x: x.sort().values, (F32,), []),
-    "bytes": (
-        lambda x: x + x,
-        (PLACES.to(torch.int8),),
-        ["aten.add.Tensor (with results of torch.int8)"],
-    ),
-    "two masks": (torch.logical_and, (PLACES > 1, PLACES > 2), []),
-    "any of floats": (torch.any, (F32,), []),
-    "counts of floats": (lambda x: x.cumsum(0), (F32,), []),
-    "counts": (lambda x: x.cumsum(0), (PLACES,), []),
-    "another": (
-        torch.nn.functional.mse_loss,
-        (F32, F32.double()),
-        ["aten.mse_loss.default (of torch.float64)"],
-    ),
-    "roll": (lambda x: x.roll(1) + x.roll((0, 1), (0, 1)), (F32,), []),
-    "down": (
-        lambda x: torch.div(x, 2, rounding_mode="floor"),
-        (F32,),
-        ["aten.div.Tensor_mode (of floats rounded down)"],
-    ),
-    "to zero": (lambda x: torch.div(x, 2, rounding_mode="trunc"), (F32,), []),
-    "by 0": (
-        lambda x: x % x,
-        (PLACES,),
-        ["aten.remainder.Tensor (by what may be 0, where eager raises an error)"],
-    ),
-    "by 3": (lambda x: x % 3, (PLACES,), []),
-    "floats by 0": (lambda x: x % x, (F32,), []),
-    "many short rows": (
-        lambda x, i: x[:, :1].index_copy(0, i[0], x[:2, :1]),
-        (F32, PLACES),
-        [],
-    ),
-    "rows": (lambda x, i: x.index_put((i[0],), x[:2]), (F32, PLACES), []),
-    "elements": (lambda x, i: x.index_put((i[0], i[1]), x[0, :2]), (F32, PLACES), []),
-    "elements apart": (
-        lambda x, i: torch.ops.aten.index_put(
-            torch.stack([x, x], 1), [i[0], None, i[1]], x[:2, :2]
-        ),
-        (F32, PLACES),
-        ["aten.index_put.default (at places along axes that are apart)"],
-    ),
-    "rows of a mask": (
-        lambda x, m: x.index_put((m,), x[0]),
-        (F32, F32[:, 0] > -9),
-        ["aten.index_put.default (of several numbers where a mask is true)"],
-    ),
-    "integers by a power": (
-        lambda x: (x**2, x**0.5, x >> 1, x << 31, x.float() // 2, x**True, x // True),
-        (PLACES,),
-        [
-            "aten.__lshift__.Scalar (by fewer than no bits, or more than 30)",
-            "aten.floor_divide.default (by what may be 0, where eager raises an error)",
-            "aten.floor_divide.default (of torch.float32)",
-            "aten.pow.Tensor_Scalar (of integers by a negative power)",
-        ],
-    ),
-    "integers as they are": (
-        lambda x: (x.sqrt(), x.floor()),
-        (PLACES,),
-        ["aten.floor.default (of torch.int64)"],
-    ),
-    "counts between extremes": (
-        torch.histc,
-        (F32,),
-        ["aten.histc.default (between the least and the greatest element)"],
-    ),
-    "looked up in order": (
-        lambda x: x.gather(0, x.topk(2, 0).indices) + x.gather(1, x.argsort(1))[:2],
-        (F32,),
-        [],
-    ),
-    "looked up beyond": (
-        lambda x: x[:2].gather(0, x.argsort(0)),
-        (F32,),
-        ["aten.gather.default (at places that are computed of floats)"],
-    ),
-    "largest of bags": (
-        lambda x, i: functional.embedding_bag(i, x, mode="max"),
-        (F32, PLACES),
-        ["aten._embedding_bag_forward_only.default (its maximum leaves NaN out)"],
-    ),
-    "bags of data": (
-        lambda x, i: functional.embedding_bag(i[0], x, i[1], mode="sum"),
-        (F32, PLACES),
-        ["aten._embedding_bag_forward_only.default (of bags whose sizes are data)"],
-    ),
-    "uneven bags": (
-        lambda x, i: functional.embedding_bag(i, x, torch.arange(2), mode="sum"),
-        (F32, PLACES[0].repeat(2)),
-        ["aten._embedding_bag_forward_only.default (of bags of several sizes)"],
-    ),
-    "other strides": (
-        lambda x: torch.as_strided(x, (4, 6), (6, 1)).as_strided((6, 4), (1, 6)) + 1,
-        (F32,),
-        ["aten.as_strided.default (of other elements than it is given)"],
-    ),
-    "known places": (lambda x: x[torch.arange(3).float().long()], (F32,), []),
-    "even windows": (
-        lambda x: functional.adaptive_avg_pool2d(x, 2),
-        (IMAGE[..., :4],),
-        [],
-    ),
-    "a cast to the CPU": (
-        lambda x: x.to(torch.int64).to(
-            "cpu", torch.int32, memory_format=torch.contiguous_format
-        ),
-        (IMAGE,),
-        [],
-    ),
-    "format": (
-        lambda x: torch.ops.aten._to_copy(x, memory_format=torch.channels_last),
-        (IMAGE,),
-        ["aten._to_copy.default (to another memory format)"],
-    ),
-    "a sum of one": (
-        lambda x: x.logsumexp(0),
-        (F32[0, 0],),
-        ["aten.logsumexp.default (of a number)"],
-    ),
-    "both results": (
-        lambda x: functional.max_pool2d(x, 2, return_indices=True),
-        (IMAGE,),
-        ["aten.max_pool2d_with_indices.default (more than its first result is read)"],
-    ),
-    "places of floats": (
-        lambda x, i: x[(x[0, 0] * 2).long() + i],
-        (F32, PLACES),
-        ["aten.index.Tensor (at places that are computed of floats)"],
-    ),
-    "places of places": (lambda x, i: x[i[i[0]] - 1], (F32, PLACES), []),
-    "first result": (lambda x: functional.max_pool2d(x, 2), (IMAGE,), []),
-}
+LEFT = {name: line for name, *line in rows(__file__, "ops_left")}
+"""Functions, their arguments, and why no group takes some of their ops."""
 
 
 @pytest.mark.parametrize("name", LEFT)
 def test_what_no_group_takes_has_a_reason(name: str) -> None:
-    function, inputs, reasons = LEFT[name]
+    function, inputs = map(eval, LEFT[name][:2])
+    reasons = [*filter(None, LEFT[name][2].split(" | "))]
     graph = traced(function, *inputs)
     nodes = [node for node in graph.graph.nodes if node.op == "call_function"]
     texts = [f"{n.target} ({partition.why_not(n)})" for n in nodes]
