@@ -236,6 +236,35 @@ def test_loops_of_plain_code_are_vectors_beside_truth_values_too() -> None:
     np.testing.assert_array_equal(compiled(x, mask), np.where(mask, x[:, ::-1], x))
 
 
+@pytest.mark.parametrize(("rows", "is_vector"), [(8, True), (600, False)])
+def test_elements_of_a_large_table_are_looked_up_one_by_one(
+    rows: int, is_vector: bool
+) -> None:
+    text = f"""
+func.func @f(%x: tensor<{rows}x512xf32>, %i: tensor<{rows}x32xi64>)
+    -> tensor<{rows}x32xf32> {{
+  %e = tensor.empty() : tensor<{rows}x32xf32>
+  %y = linalg.generic {{indexing_maps = [affine_map<(m, n) -> (m, n)>,
+      affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}}
+      ins(%i : tensor<{rows}x32xi64>) outs(%e : tensor<{rows}x32xf32>) {{
+    ^bb0(%k: i64, %o: f32):
+      %row = linalg.index 0 : index
+      %column = arith.index_cast %k : i64 to index
+      %v = tensor.extract %x[%row, %column] : tensor<{rows}x512xf32>
+      linalg.yield %v : f32
+  }} -> tensor<{rows}x32xf32>
+  return %y : tensor<{rows}x32xf32>
+}}
+"""
+    compiled = morello.from_mlir(text, fallback=True).compile(threads=1)
+    # One loop at least is left to LLVM, which vectorises it or does not.
+    assert compiled.mlir.count("{loop_annotation") == 1 + is_vector
+    x = np.arange(rows * 512, dtype=np.float32).reshape(rows, 512)
+    places = np.arange(rows * 32).reshape(rows, 32) * 37 % 512
+    expected = np.take_along_axis(x, places, axis=1)
+    np.testing.assert_array_equal(compiled(x, places), expected)
+
+
 FUNCTIONS = """
 func.func @f(%x: tensor<2x20xf32>, %m: tensor<2x20xi1>)
     -> (tensor<2x20xf32>, tensor<2xf16>) {

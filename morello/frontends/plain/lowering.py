@@ -6,6 +6,7 @@ memory alone.
 """
 
 import itertools
+import math
 
 from morello.errors import CompileError
 from morello.frontends.linalg.types import extents_of
@@ -173,9 +174,15 @@ _ROLLED = (
 """Marks of a loop that is not written out before it is vectorised."""
 
 
+_CACHED = 1 << 20
+"""Bytes of a table from which on lookups one by one are quicker than by vectors, which
+wait for the last of their elements: those of L2."""
+
+
 def _leave_loops_to_llvm(module: ir.Operation) -> None:
     """Mark loops, which no schedule has written, so that LLVM may vectorise them: it
-    would write out those of some ten trips before it comes to that."""
+    would write out those of some ten trips before it comes to that. It leaves loops
+    without marks."""
     with module.context:
         free, rolled = (
             ir.Attribute.parse(f"#llvm.loop_annotation<{each}mustProgress = true>")
@@ -184,7 +191,31 @@ def _leave_loops_to_llvm(module: ir.Operation) -> None:
     for loop in _all(module, "scf.for"):
         start, end = (_number(bound) for bound in loop.operands[:2])
         is_long = start is not None and end is not None and end - start >= _VECTOR
-        loop.attributes["loop_annotation"] = rolled if is_long else free
+        if not _waits_for_memory(loop):
+            loop.attributes["loop_annotation"] = rolled if is_long else free
+
+
+def _waits_for_memory(loop: ir.Operation) -> bool:
+    """Whether a loop looks up elements of a large table, and computes nothing else."""
+    body = loop.regions[0].blocks[0]
+    is_far = False
+    for op in body.operations:
+        if op.name == "memref.load":
+            table, *indices = op.operands
+            kind = table.type.maybe_downcast()
+            bits = math.prod(kind.shape) * getattr(kind.element_type, "width", 64)
+            is_far |= bits > 8 * _CACHED and any(_is_data(i, body) for i in indices)
+        elif any(isinstance(result.type, ir.FloatType) for result in op.results):
+            return False
+    return is_far
+
+
+def _is_data(value: ir.Value, body: ir.Block) -> bool:
+    """Whether a value depends on what is loaded in a block."""
+    op = value.owner
+    if isinstance(op, ir.Block) or op.operation.block != body:
+        return False
+    return op.name == "memref.load" or any(_is_data(v, body) for v in op.operands)
 
 
 def _guard(function: ir.Operation) -> None:
