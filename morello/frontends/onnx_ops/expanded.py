@@ -2,7 +2,8 @@
 
 The standard defines most of them by functions, which compute with shapes; here shapes
 are numbers. `_RULES` has a rule for each op. A rule gives None for arguments that it
-does not know, and the op stays, to be refused by its name.
+does not know, or asks for what is not known, and the op stays, to be refused by its
+name.
 """
 
 import itertools
@@ -66,7 +67,7 @@ def _layer_norm(to: Expansion, node: Arguments) -> Results:
     """A norm whose mean or deviation is a result, too, which torch-mlir lacks."""
     x, scale, bias = (node.input(place) for place in range(3))
     shape = to.shape(x)
-    if shape is None or not any(node.outputs[1:]):
+    if not any(node.outputs[1:]):
         return None
     node.get("stash_type", 1)  # f32, which has all of these
     axes = range(node.get("axis", -1) % len(shape), len(shape))
@@ -83,7 +84,7 @@ def _even_response(to: Expansion, node: Arguments) -> Results:
     """LRN over an even number of channels, of which torch-mlir takes the wrong ones."""
     x, size = node.input(0), node.get("size", 1)
     shape = to.shape(x)
-    if size % 2 or shape is None or size > _MOST_CHANNELS:
+    if size % 2 or size > _MOST_CHANNELS:
         return None
     before = (size - 1) // 2
     edges = [np.zeros((shape[0], n, *shape[2:]), np.float32) for n in (before, size)]
@@ -108,7 +109,7 @@ def _padded(to: Expansion, node: Arguments) -> Results:
         CompileError: how many is known only in a call; torch-mlir would not end.
     """
     mode, x = node.get("mode", b"constant"), node.input(0)
-    shape, pads = to.shape(x), to.array(node.input(1))
+    shape, pads = to.shape_if_known(x), to.array(node.input(1))
     axes: Any = range(len(shape or ()))
     if node.input(3):
         axes = to.array(node.input(3))
@@ -160,8 +161,6 @@ def _rotary(to: Expansion, node: Arguments) -> Results:
     position."""
     x, places = node.input(0), node.input(3)
     shape = to.shape(x)
-    if shape is None:
-        return None
     heads = node.get("num_heads", 0)
     whole = shape
     if len(shape) == 3:

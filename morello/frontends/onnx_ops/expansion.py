@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Expansion(NodeWriter):
             count = len(self._nodes)
             wide = self._widened(node, narrow) if rule and narrow else node
             arguments = Arguments(self._helper, wide)
-            results = rule(self, arguments) if rule else None
+            results = self._results(rule, arguments) if rule else None
             if results is None:
                 del self._nodes[count:]
                 self._nodes.append(node)
@@ -85,6 +85,12 @@ class Expansion(NodeWriter):
         if changed:
             self._nodes = self._without_unread()
         return self.written() if changed else self._original
+
+    def _results(self, rule: "Rule", arguments: "Arguments") -> "Results":
+        try:
+            return rule(self, arguments)
+        except UnknownError:
+            return None
 
     def _narrow(self, node: Any) -> int:
         """The type of narrow floats that a node reads first; 0 of others."""
@@ -134,7 +140,15 @@ class Expansion(NodeWriter):
         wanted: int = getattr(self._onnx.TensorProto, kind)
         return self._kinds.get(name) == wanted
 
-    def dtype(self, name: str) -> np.dtype[Any] | None:
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """The dtype of a value.
+
+        Raises:
+            UnknownError: it is not known, or NumPy has none.
+        """
+        return _known(self.dtype_if_known(name))
+
+    def dtype_if_known(self, name: str) -> np.dtype[Any] | None:
         """The dtype of a value; None where it is not known, or NumPy has none."""
         return self.dtype_of(self._kinds.get(name, 0))
 
@@ -149,6 +163,14 @@ class Expansion(NodeWriter):
         """The number of a type in ONNX."""
         number: int = self._helper.np_dtype_to_tensor_dtype(dtype)
         return number
+
+    def known(self, name: str) -> Any:
+        """A constant.
+
+        Raises:
+            UnknownError: it is another value.
+        """
+        return _known(self.array(name))
 
     def array(self, name: str) -> Any:
         """A constant; None for another value."""
@@ -167,7 +189,15 @@ class Expansion(NodeWriter):
         is_result = any(value.name == name for value in self._model.graph.output)
         return kinds | {""} if is_result else kinds
 
-    def shape(self, name: str) -> tuple[int, ...] | None:
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a value.
+
+        Raises:
+            UnknownError: it is not known.
+        """
+        return _known(self.shape_if_known(name))
+
+    def shape_if_known(self, name: str) -> tuple[int, ...] | None:
         """The shape of a value; None where it is not known."""
         shape = self._shapes.get(name)
         return None if shape is None or 0 in shape else shape
@@ -278,8 +308,23 @@ class Arguments:
         return {n: v for n, v in self._attributes.items() if n not in without}
 
 
+class UnknownError(Exception):
+    """A rule needs something of a value that is known only in a call: the op stays."""
+
+
+_T = TypeVar("_T")
+
+
+def _known(value: _T | None) -> _T:
+    if value is None:
+        raise UnknownError
+    return value
+
+
 Results = list[str] | None
 """The outputs of a node; None for arguments that a rule does not know."""
 
-Rules = Mapping[str, Callable[[Expansion, Arguments], Results]]
+Rule = Callable[[Expansion, Arguments], Results]
+
+Rules = Mapping[str, Rule]
 """The rule of each op, by its name."""

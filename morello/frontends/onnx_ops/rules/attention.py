@@ -5,26 +5,29 @@ import math
 import numpy as np
 
 from morello.frontends.nodes.tensors import Array
-from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import (
+    Arguments,
+    Expansion,
+    Results,
+    UnknownError,
+)
 
 
 def attention(to: Expansion, node: Arguments) -> Results:
     """Products, softmax and masks; past keys and values come before the others."""
     shape = to.shape(node.input(0))
     node.get("softmax_precision", 1)  # at least f32 here
-    if shape is None or node.input(6):
+    if node.input(6):
         return None
     counts = [node.get("q_num_heads", 0), *[node.get("kv_num_heads", 0)] * 2]
-    split = [_heads(to, node.input(place), n) for place, n in enumerate(counts)]
-    if None in split:
-        return None
-    (q, q_shape), (k, k_shape), (v, v_shape) = (s for s in split if s is not None)
+    (q, q_shape), (k, k_shape), (v, v_shape) = (
+        _heads(to, node.input(place), n) for place, n in enumerate(counts)
+    )
     length, past = k_shape[2], 0
     if node.input(4):
-        earlier = to.shape(node.input(4))
-        if earlier is None or not node.input(5):
+        past = to.shape(node.input(4))[2]
+        if not node.input(5):
             return None
-        past = earlier[2]
         k = to.op("Concat", node.input(4), k, axis=2)
         v = to.op("Concat", node.input(5), v, axis=2)
         length += past
@@ -36,13 +39,11 @@ def attention(to: Expansion, node: Arguments) -> Results:
     turned = to.op("Transpose", k, perm=[0, 1, 3, 2])
     stages = [to.op("Mul", to.op("MatMul", q, turned), to.number(scale))]
     stages.append(_capped(to, node, stages[0]))
-    masked = _masked(to, node, stages[1], (q_shape[2], length, past))
-    if masked is None:
-        return None
-    weights = to.op("Softmax", masked[0], axis=-1)
-    if masked[1]:
-        weights = _zero_where_masked(to, masked[0], weights)
-    stages += [masked[0], weights]
+    masked, may_be_whole = _masked(to, node, stages[1], (q_shape[2], length, past))
+    weights = to.op("Softmax", masked, axis=-1)
+    if may_be_whole:
+        weights = _zero_where_masked(to, masked, weights)
+    stages += [masked, weights]
     y = to.op("MatMul", weights, v)
     if len(shape) == 3:
         y = to.op("Transpose", y, perm=[0, 2, 1, 3])
@@ -50,15 +51,13 @@ def attention(to: Expansion, node: Arguments) -> Results:
     return [y, *present, stages[node.get("qk_matmul_output_mode", 0)]]
 
 
-def _heads(to: Expansion, value: str, count: int) -> tuple[str, tuple[int, ...]] | None:
+def _heads(to: Expansion, value: str, count: int) -> tuple[str, tuple[int, ...]]:
     """A value by batch, heads, places and elements, and this shape."""
     shape = to.shape(value)
-    if shape is None or len(shape) not in (3, 4):
-        return None
     if len(shape) == 4:
         return value, shape
-    if not count:
-        return None
+    if len(shape) != 3 or not count:
+        raise UnknownError
     batch, places, width = shape
     apart = to.reshape(value, batch, places, count, width // count)
     turned = to.op("Transpose", apart, perm=[0, 2, 1, 3])
@@ -85,7 +84,7 @@ def _capped(to: Expansion, node: Arguments, scores: str) -> str:
 
 def _masked(
     to: Expansion, node: Arguments, scores: str, sizes: tuple[int, int, int]
-) -> tuple[str, bool] | None:
+) -> tuple[str, bool]:
     """Scores with their masks, and whether a row may be masked whole."""
     rows, columns, past = sizes
     mask = node.input(3)
@@ -93,8 +92,6 @@ def _masked(
     may_be_whole = not seen.any(1).all()
     if mask:
         shape = to.shape(mask)
-        if shape is None:
-            return None
         missing = columns - shape[-1]
         known = to.array(mask)
         if known is not None:

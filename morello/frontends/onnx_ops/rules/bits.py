@@ -13,7 +13,7 @@ def shifted(to: Expansion, node: Arguments) -> Results:
     """A shift within the width of its elements."""
     x, amount, direction = node.input(0), node.input(1), node.get("direction", b"")
     dtype = to.dtype(x)
-    if dtype is None or dtype.kind != "i" or amount.startswith(f"{node.name}."):
+    if dtype.kind != "i" or amount.startswith(f"{node.name}."):
         return None
     width = 8 * dtype.itemsize
 
@@ -36,7 +36,7 @@ def reinterpreted(to: Expansion, node: Arguments) -> Results:
     """Integers and truth values of another sign: a cast that wraps keeps their bits."""
     x, dest = node.input(0), node.get("to", 0)
     source, other = to.dtype(x), to.dtype_of(dest)
-    if source is None or other is None or source.itemsize != other.itemsize:
+    if other is None or source.itemsize != other.itemsize:
         return None
     if source.kind not in "iub" or other.kind not in "iu":
         return None

@@ -17,11 +17,9 @@ def deformed(to: Expansion, node: Arguments) -> Results:
     of its own."""
     x, weights, offsets = (node.input(place) for place in range(3))
     shape, filters, y_shape = to.shape(x), to.shape(weights), to.shape(node.output(0))
-    if shape is None or filters is None or y_shape is None or len(shape) != 4:
-        return None
     taps, parts = math.prod(filters[2:]), node.get("offset_group", 1)
     node.get("kernel_shape", None)
-    if taps > _MOST_TAPS:
+    if len(shape) != 4 or taps > _MOST_TAPS:
         return None
     batch, channels, rows, columns = y_shape[0], shape[1], *y_shape[2:]
     sides = [to.constant(side) for side in _sides(node, filters, y_shape)]

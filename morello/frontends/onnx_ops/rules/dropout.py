@@ -14,7 +14,6 @@ def dropout(to: Expansion, node: Arguments) -> Results:
     """
     x, ratio, training = (node.input(place) for place in range(3))
     node.get("seed", 0)
-    shape = to.shape(x)
     known = to.array(training) if training else np.array(False)
     share = to.array(ratio) if ratio else np.array(0.5)
     if known is None or (known.any() and (share is None or share.any())):
@@ -24,9 +23,7 @@ def dropout(to: Expansion, node: Arguments) -> Results:
         )
     results = [to.op("Identity", x)]
     if any(node.outputs[1:]):
-        if shape is None:
-            return None
-        results.append(to.constant(np.ones(shape, np.bool_)))
+        results.append(to.constant(np.ones(to.shape(x), np.bool_)))
     return results
 
 

@@ -15,8 +15,7 @@ _UNSIGNED = {4: 16, 12: 32, 13: 64}
 
 
 def _is_unsigned(to: Expansion, x: str) -> bool:
-    dtype = to.dtype(x)
-    return dtype is not None and dtype.kind == "u"
+    return to.dtype(x).kind == "u"
 
 
 def absolute(to: Expansion, node: Arguments) -> Results:
@@ -39,9 +38,9 @@ def clipped(to: Expansion, node: Arguments) -> Results:
 def absolute_sum(to: Expansion, node: Arguments) -> Results:
     """The sum of unsigned numbers."""
     x = node.input(0)
-    axes = stable.axes_of(to, node) if _is_unsigned(to, x) else None
-    if axes is None:
+    if not _is_unsigned(to, x):
         return None
+    axes = stable.axes_of(to, node)
     total = to.reduced("ReduceSum", x, axes) if axes else to.op("Identity", x)
     return [stable.without(to, node, total, axes)]
 
@@ -49,10 +48,9 @@ def absolute_sum(to: Expansion, node: Arguments) -> Results:
 def mean(to: Expansion, node: Arguments) -> Results:
     """The sum of integers over their count, without what is behind the point."""
     x, dtype = node.input(0), to.dtype(node.input(0))
-    axes = stable.axes_of(to, node)
-    shape = to.shape(x)
-    if dtype is None or dtype.kind not in "iu" or axes is None or shape is None:
+    if dtype.kind not in "iu":
         return None
+    axes, shape = stable.axes_of(to, node), to.shape(x)
     if not axes:
         return [to.op("Identity", x)]
     count = to.constant(np.array(math.prod(shape[axis] for axis in axes), dtype))
@@ -64,13 +62,12 @@ def power(to: Expansion, node: Arguments) -> Results:
     """A product of equal integers, of squares of squares, for a constant exponent that
     is whole and not negative."""
     x, dtype = node.input(0), to.dtype(node.input(0))
-    shape, exponent = to.shape(x), to.array(node.input(1))
-    if dtype is None or dtype.kind not in "iu" or exponent is None:
+    if dtype.kind not in "iu":
         return None
-    numbers = np.unique(exponent)
+    shape, numbers = to.shape(x), np.unique(to.known(node.input(1)))
     if len(numbers) != 1 or numbers[0] not in range(_MOST_FACTORS):
         return None
-    if shape is None or to.shape(node.output(0)) != shape:
+    if to.shape(node.output(0)) != shape:
         return None
     count, result = int(numbers[0]), ""
     while count:
@@ -91,7 +88,7 @@ def cast(to: Expansion, node: Arguments) -> Results:
     """
     x, attributes = node.input(0), node.attributes()
     dtype, code = to.dtype(x), attributes["to"]
-    if dtype is None or dtype.kind in "iub" or code not in _UNSIGNED:
+    if dtype.kind in "iub" or code not in _UNSIGNED:
         return None
     if _UNSIGNED[code] < 64 or dtype == np.float16:
         return [to.op("Cast", to.op("Cast", x, to=_INT64), to=code)]
@@ -111,7 +108,7 @@ def product(to: Expansion, node: Arguments) -> Results:
     """
     if to.has(node.input(0), "FLOAT"):
         return stable.gemm(to, node)
-    dtype = to.dtype(node.input(0))
+    dtype = to.dtype_if_known(node.input(0))
     for name in ("alpha", "beta"):
         factor = node.get(name, 1.0)
         if dtype is not None and dtype.kind in "iu" and not float(factor).is_integer():
@@ -125,9 +122,8 @@ def product(to: Expansion, node: Arguments) -> Results:
 
 def negative(to: Expansion, node: Arguments) -> Results:
     """0 less an integer, which wraps around."""
-    x = node.input(0)
-    dtype = to.dtype(x)
-    if dtype is None or dtype.kind != "i":
+    x, dtype = node.input(0), to.dtype(node.input(0))
+    if dtype.kind != "i":
         return None
     return [to.op("Sub", to.constant(np.array(0, dtype)), x)]
 
@@ -137,7 +133,7 @@ def quotient(to: Expansion, node: Arguments) -> Results:
     where the rest is large enough; 0 or 1 where the divisor would be negative."""
     x, divisor = node.input(0), node.input(1)
     dtype = to.dtype(x)
-    if dtype is None or dtype.kind != "u":
+    if dtype.kind != "u":
         return None
     one = to.constant(np.array(1, dtype))
     zero = to.constant(np.array(0, dtype))
@@ -166,10 +162,11 @@ def remainder(to: Expansion, node: Arguments) -> Results:
 def greatest(to: Expansion, node: Arguments) -> Results:
     """The greatest or the least of unsigned numbers, as integers of 64 bits that are in
     one order with them; of floats by their own rule."""
-    x, dtype = node.input(0), to.dtype(node.input(0))
+    x = node.input(0)
     if to.has(x, "FLOAT"):
         return places.greatest(to, node)
-    if dtype is None or dtype.kind != "u":
+    dtype = to.dtype(x)
+    if dtype.kind != "u":
         return None
     zero = to.constant(np.array(-(2**63) if dtype.itemsize == 8 else 0, np.int64))
     ordered = to.op("Add", to.op("Cast", x, to=_INT64), zero)

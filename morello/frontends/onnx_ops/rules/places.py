@@ -17,8 +17,6 @@ def split(to: Expansion, node: Arguments) -> Results:
     """
     x, count = node.input(0), len(node.outputs)
     shape = to.shape(x)
-    if shape is None:
-        return None
     axis, _ = node.get("axis", 0) % len(shape), node.get("num_outputs", count)
     sizes: Any = to.array(node.input(1)) if node.input(1) else node.get("split", None)
     if sizes is None and node.input(1):
@@ -60,9 +58,7 @@ def picked(to: Expansion, node: Arguments) -> Results:
     Raises:
         CompileError: a place is outside.
     """
-    shape, places = to.shape(node.input(0)), to.array(node.input(1))
-    if shape is None or places is None:
-        return None
+    shape, places = to.shape(node.input(0)), to.known(node.input(1))
     first = node.get("axis", 0) % len(shape)
     parts = [places]
     if node.kind == "GatherND":
@@ -82,9 +78,9 @@ def scattered(to: Expansion, node: Arguments) -> Results:
         CompileError: a place is outside.
     """
     data, updates = node.input(0), node.input(2)
-    shape, places = to.shape(data), to.array(node.input(1))
+    shape, places = to.shape(data), to.known(node.input(1))
     reduction = node.get("reduction", b"none").decode()
-    if shape is None or places is None or reduction not in _JOINED:
+    if reduction not in _JOINED:
         return None
     if node.kind == "ScatterND":
         for axis, part in enumerate(np.moveaxis(places, -1, 0)):
@@ -156,11 +152,10 @@ def cached(to: Expansion, node: Arguments) -> Results:
     """Rows of a cache that are replaced at constant places."""
     x, updates = node.input(0), node.input(1)
     shape, new = to.shape(x), to.shape(updates)
-    starts = to.array(node.input(2)) if node.input(2) else None
-    if shape is None or new is None or (node.input(2) and starts is None):
-        return None
     axis = node.get("axis", -2) % len(shape)
-    first = np.zeros(shape[0], np.int64) if starts is None else starts
+    first = np.zeros(shape[0], np.int64)
+    if node.input(2):
+        first = to.known(node.input(2))
     rows = first[:, None] + np.arange(new[axis])
     if node.get("mode", b"linear") == b"circular":
         rows = rows % shape[axis]
@@ -172,9 +167,7 @@ def cached(to: Expansion, node: Arguments) -> Results:
 
 def compressed(to: Expansion, node: Arguments) -> Results:
     """Rows, or elements, that a constant condition picks."""
-    x, condition = node.input(0), to.array(node.input(1))
-    if condition is None:
-        return None
+    x, condition = node.input(0), to.known(node.input(1))
     axis = node.get("axis", None)
     if axis is None:
         x, axis = to.reshape(x, -1), 0
@@ -191,7 +184,7 @@ def place_of_extreme(to: Expansion, node: Arguments) -> Results:
     x, axis = node.input(0), node.get("axis", 0)
     takes_last, stays = node.get("select_last_index", 0), node.get("keepdims", 1)
     shape = to.shape(x)
-    if shape is None or not shape or shape[axis] >= _MOST_PLACES:
+    if not shape or shape[axis] >= _MOST_PLACES:
         return None
     axis %= len(shape)
     along = [1] * len(shape)
@@ -220,10 +213,8 @@ def greatest(to: Expansion, node: Arguments) -> Results:
 def unpooled(to: Expansion, node: Arguments) -> Results:
     """Elements at constant places of zeros."""
     x, y_shape = node.input(0), to.shape(node.output(0))
-    places, _ = to.array(node.input(1)), node.input(2)
+    places, _ = to.known(node.input(1)), node.input(2)
     shape = to.shape(x)
-    if y_shape is None or places is None or shape is None:
-        return None
     sizes = [
         (size - 1) * step + window - low - high
         for size, step, window, low, high in zip(
@@ -249,13 +240,11 @@ def one_hot(to: Expansion, node: Arguments) -> Results:
     """Whether a place is each of a row of places, as one of two numbers."""
     places, depth = node.input(0), to.array(node.input(1))
     y_shape = to.shape(node.output(0))
-    if depth is None and y_shape is None:
-        return None
-    rank = len(y_shape) if y_shape is not None else 0
+    rank = len(y_shape)
     if not rank:
         return None
     axis = node.get("axis", -1) % rank
-    count = int(depth.reshape(-1)[0]) if depth is not None else y_shape[axis]  # type: ignore[index]
+    count = y_shape[axis] if depth is None else int(depth.reshape(-1)[0])
     along = [1] * rank
     along[axis] = count
     numbers = to.constant(np.arange(count, dtype=np.float32).reshape(along))
@@ -272,8 +261,6 @@ def backwards(to: Expansion, node: Arguments) -> Results:
     """The first elements of each sequence of a batch from the last to the first."""
     x, lengths = node.input(0), node.input(1)
     shape = to.shape(x)
-    if shape is None:
-        return None
     time, batch = node.get("time_axis", 0), node.get("batch_axis", 1)
     along, across = ([1] * len(shape) for _ in range(2))
     along[time], across[batch] = shape[time], shape[batch]

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from morello.frontends.nodes.tensors import Array
-from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
+from morello.frontends.onnx_ops.expansion import (
+    Arguments,
+    Expansion,
+    Results,
+    Rules,
+    UnknownError,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +64,8 @@ class _Axis:
         return counts
 
 
-def _axes(to: Expansion, node: Arguments) -> list[_Axis] | None:
-    """The windows along each axis of an image; None where the shape is not known."""
+def _axes(to: Expansion, node: Arguments) -> list[_Axis]:
+    """The windows along each axis of an image."""
     shape = to.shape(node.input(0))
     kernel = node.get("kernel_shape", [])
     rank = len(kernel)
@@ -68,8 +74,8 @@ def _axes(to: Expansion, node: Arguments) -> list[_Axis] | None:
     dilations = node.get("dilations", [1] * rank)
     pads = node.get("pads", [0] * 2 * rank)
     has_ceiling = node.get("ceil_mode", 0)
-    if shape is None or len(shape) != rank + 2 or not rank:
-        return None
+    if len(shape) != rank + 2 or not rank:
+        raise UnknownError
     axes = []
     for i in range(rank):
         size, stride = shape[i + 2], strides[i]
@@ -89,7 +95,7 @@ def _axes(to: Expansion, node: Arguments) -> list[_Axis] | None:
             if (count - 1) * stride >= size + before:
                 count -= 1  # it would begin in the padding after the image
         if count < 1:
-            return None
+            raise UnknownError
         windows = kernel[i], stride, dilations[i]
         axes.append(_Axis(size, *windows, before, after, count))
     return axes
@@ -132,7 +138,7 @@ def average_pool(to: Expansion, node: Arguments) -> Results:
     """Averages of a padded image, each by the number of elements that it is of."""
     with_padding = bool(node.get("count_include_pad", 0))
     axes = _axes(to, node)
-    if axes is None or not node.get("ceil_mode", 0):
+    if not node.get("ceil_mode", 0):
         return None
     counts: Any = np.ones((1,) * (len(axes) + 2), np.float32)
     for i, axis in enumerate(axes):
@@ -152,7 +158,7 @@ def max_pool(to: Expansion, node: Arguments) -> Results:
     shape, axes = to.shape(x), _axes(to, node)
     code = next((code for name, code in _BYTES.items() if to.has(x, name)), 0)
     has_bytes = code != 0
-    if axes is None or shape is None or not (has_bytes or to.has(x, "FLOAT")):
+    if not (has_bytes or to.has(x, "FLOAT")):
         return None
     if has_bytes:
         x = to.op("Cast", x, to=_FLOAT)
@@ -195,8 +201,6 @@ def lp_pool(to: Expansion, node: Arguments) -> Results:
     """The root of sums of powers."""
     x, p = node.input(0), node.get("p", 2)
     axes = _axes(to, node)
-    if axes is None:
-        return None
     powers = to.op("Mul", x, x) if p == 2 else to.op("Abs", x)
     if p > 2:
         powers = to.op("Pow", powers, to.number(p))

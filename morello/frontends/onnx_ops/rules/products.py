@@ -10,10 +10,7 @@ from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 def matmul(to: Expansion, node: Arguments) -> Results:
     """A product of a vector and a stack of matrices as one of matrices."""
-    shapes = [to.shape(node.input(place)) for place in (0, 1)]
-    if None in shapes:
-        return None
-    ranks = [len(shape) for shape in shapes if shape is not None]
+    ranks = [len(to.shape(node.input(place))) for place in (0, 1)]
     if min(ranks) != 1 or max(ranks) < 3:
         return None
     first = ranks[0] == 1
@@ -47,8 +44,6 @@ def transposed(to: Expansion, node: Arguments) -> Results:
     groups, _ = node.get("group", 1), node.get("kernel_shape", None)
     padding, wanted = node.get("auto_pad", b"NOTSET"), node.get("output_shape", None)
     is_plain = padding == b"NOTSET" and wanted is None
-    if shape is None or filters is None or y_shape is None:
-        return None
     rank = len(shape) - 2
     extra = node.get("output_padding", [0] * rank)
     pads = node.get("pads", [0] * 2 * rank)
@@ -97,10 +92,8 @@ def transposed(to: Expansion, node: Arguments) -> Results:
 def columns_to_image(to: Expansion, node: Arguments) -> Results:
     """Sums of blocks at their places: each element of a block is an image of its own,
     spread by the strides."""
-    x, image, block = node.input(0), to.array(node.input(1)), to.array(node.input(2))
+    x, image, block = node.input(0), to.known(node.input(1)), to.known(node.input(2))
     shape = to.shape(x)
-    if shape is None or image is None or block is None:
-        return None
     rank = len(image)
     strides = node.get("strides", [1] * rank)
     dilations = node.get("dilations", [1] * rank)
@@ -164,21 +157,13 @@ def transform(to: Expansion, node: Arguments) -> Results:
     """A discrete Fourier transform as products with cosines and sines."""
     x = node.input(0)
     shape = to.shape(x)
-    if shape is None:
-        return None
     axis, length = node.get("axis", 1), None
     if node.input(2):
-        operand = to.array(node.input(2))
-        if operand is None:
-            return None
-        axis = int(operand.reshape(-1)[0])
+        axis = int(to.known(node.input(2)).reshape(-1)[0])
     elif node.get("axis", None) is None and to.version >= _AXIS_IS_INPUT:
         axis = -2
     if node.input(1):
-        operand = to.array(node.input(1))
-        if operand is None:
-            return None
-        length = int(operand.reshape(-1)[0])
+        length = int(to.known(node.input(1)).reshape(-1)[0])
     axis %= len(shape)
     inverse, one_sided = node.get("inverse", 0), node.get("onesided", 0)
     have = shape[axis]

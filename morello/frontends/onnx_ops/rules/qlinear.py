@@ -19,10 +19,11 @@ def _real(to: Expansion, node: Arguments, place: int, axis: int = 1) -> str:
     return to.op("DequantizeLinear", *inputs, axis=axis)
 
 
-def _dtype(to: Expansion, node: Arguments, place: int) -> np.dtype[np.generic] | None:
+def _dtype(to: Expansion, node: Arguments, place: int) -> np.dtype[np.generic]:
     """The dtype of an input, or that of its zero point, the next but one: nothing says
     the type of what another op of onnxruntime has computed."""
-    return to.dtype(node.input(place)) or to.dtype(node.input(place + 2))
+    dtype = to.dtype_if_known(node.input(place))
+    return dtype or to.dtype(node.input(place + 2))
 
 
 def _scaled(
@@ -38,10 +39,8 @@ def _of_one(kind: str) -> Callable[[Expansion, Arguments], Results]:
 
     def rule(to: Expansion, node: Arguments) -> Results:
         dtype = _dtype(to, node, 0)
-        shape = to.shape(node.input(0))
-        if dtype is None or (shape is None and node.get("channels_last", 0)):
-            return None
-        attributes, rank = node.attributes(without=("channels_last",)), len(shape or ())
+        rank = len(to.shape(node.input(0))) if node.get("channels_last", 0) else 0
+        attributes = node.attributes(without=("channels_last",))
         x = with_channels(to, _real(to, node, 0), rank, node, True)
         y = with_channels(to, to.op(kind, x, **attributes), rank, node, False)
         return _scaled(to, y, node, 3, dtype)
@@ -54,8 +53,6 @@ def _of_two(kind: str) -> Callable[[Expansion, Arguments], Results]:
 
     def rule(to: Expansion, node: Arguments) -> Results:
         dtype = _dtype(to, node, 0)
-        if dtype is None:
-            return None
         y = to.op(kind, _real(to, node, 0), _real(to, node, 3))
         return _scaled(to, y, node, 6, dtype)
 
@@ -65,7 +62,7 @@ def _of_two(kind: str) -> Callable[[Expansion, Arguments], Results]:
 def softmax(to: Expansion, node: Arguments) -> Results:
     """Along one axis, as in newer versions of ONNX."""
     dtype = _dtype(to, node, 0)
-    if dtype is None or node.get("opset", _CURRENT) < _CURRENT:
+    if node.get("opset", _CURRENT) < _CURRENT:
         return None
     y = to.op("Softmax", _real(to, node, 0), axis=node.get("axis", -1))
     return _scaled(to, y, node, 3, dtype)
@@ -74,8 +71,6 @@ def softmax(to: Expansion, node: Arguments) -> Results:
 def joined(to: Expansion, node: Arguments) -> Results:
     """Along an axis; the scale of the result comes first."""
     dtype = _dtype(to, node, 2)
-    if dtype is None:
-        return None
     places = range(2, node.count, 3)
     parts = [_real(to, node, place) for place in places]
     y = to.op("Concat", *parts, axis=node.get("axis", 0))
@@ -86,8 +81,6 @@ def product(to: Expansion, node: Arguments) -> Results:
     """A product of matrices with a bias of products; its result may be of numbers, and
     columns of the second may have scales of their own."""
     dtype = _dtype(to, node, 0)
-    if dtype is None:
-        return None
     columns = 0 if node.get("transB", 0) else 1
     factors = [_real(to, node, 0), _real(to, node, 3, columns)]
     for place, name in enumerate(("transA", "transB")):

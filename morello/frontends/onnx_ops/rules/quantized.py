@@ -12,7 +12,13 @@ import ml_dtypes
 import numpy as np
 
 from morello.errors import CompileError
-from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
+from morello.frontends.onnx_ops.expansion import (
+    Arguments,
+    Expansion,
+    Results,
+    Rules,
+    UnknownError,
+)
 from morello.weights.scaled import unpacked
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -44,7 +50,7 @@ def _narrowed(to: Expansion, x: str, dtype: np.dtype[Any]) -> str:
 def _along(to: Expansion, x: str, after: int) -> str:
     """A scale or zero point of one number, or of one for each place of an axis that
     has some axes after it."""
-    shape = to.shape(x)
+    shape = to.shape_if_known(x)
     if shape is None or len(shape) > 1:
         return x
     return to.reshape(x, *((-1, *[1] * after) if math.prod(shape) > 1 else ()))
@@ -58,19 +64,15 @@ def _difference(to: Expansion, x: str, zero: str, kind: str, after: int = 0) -> 
     return to.op("Sub", wide, _cast(to, _along(to, zero, after), kind))
 
 
-def _matrices(
-    to: Expansion, node: Arguments, places: tuple[int, int, int, int]
-) -> str | None:
+def _matrices(to: Expansion, node: Arguments, places: tuple[int, int, int, int]) -> str:
     """A product of matrices of bytes in i32, from which what zero points add is taken
-    off; None where their shapes are not known.
+    off.
 
     Args:
         places: of the inputs that are the matrices, and of their zero points.
     """
     left, right, *zeros = (node.input(place) for place in places)
     shapes = to.shape(left), to.shape(right)
-    if shapes[0] is None or shapes[1] is None:
-        return None
     x, w = (_cast(to, name, "INT32") for name in (left, right))
     y = to.op("MatMul", x, w)
     points = [
@@ -130,7 +132,7 @@ def _quantized(
 
 def _has_one(to: Expansion, node: Arguments, place: int) -> bool:
     """Whether the result has one scale and one zero point."""
-    shapes = (to.shape(node.input(n)) for n in (place, place + 1))
+    shapes = (to.shape_if_known(node.input(n)) for n in (place, place + 1))
     return all(shape is not None and math.prod(shape) == 1 for shape in shapes)
 
 
@@ -147,9 +149,7 @@ def quantized_product(to: Expansion, node: Arguments) -> Results:
             "give its result one scale and one zero point",
         )
     y = _matrices(to, node, (0, 3, 2, 5))
-    if y is None:
-        return None
-    has_rows = len(to.shape(node.input(0)) or ()) > 1
+    has_rows = len(to.shape(node.input(0))) > 1
     scales = (
         _cast(to, _along(to, node.input(1), int(has_rows)), "FLOAT"),
         _cast(to, _along(to, node.input(4), 0), "FLOAT"),
@@ -173,7 +173,7 @@ def quantized_convolution(to: Expansion, node: Arguments) -> Results:
     """A convolution of scaled integers, which is scaled, too; channels of onnxruntime's
     may be last, except those of filters."""
     filters = to.shape(node.input(3))
-    if filters is None or not _has_one(to, node, 6):
+    if not _has_one(to, node, 6):
         return None
     rank = len(filters)
     image, weights = _convolved(to, node, (0, 3, 2, 5), rank - 1)
@@ -190,16 +190,13 @@ def quantized_convolution(to: Expansion, node: Arguments) -> Results:
 
 def product(to: Expansion, node: Arguments) -> Results:
     """A product of matrices of integers."""
-    y = _matrices(to, node, (0, 1, 2, 3))
-    return None if y is None else [_cast(to, y, "INT32")]
+    return [_cast(to, _matrices(to, node, (0, 1, 2, 3)), "INT32")]
 
 
 def convolution(to: Expansion, node: Arguments) -> Results:
     """A convolution of integers: the sum of those of as many channels as f32 adds up
     exactly."""
     shape = to.shape(node.input(1))
-    if shape is None:
-        return None
     channels, most = shape[1], _MOST_EXACT // math.prod(shape[2:])
     if channels > most and (most == 0 or node.get("group", 1) > 1):
         return None
@@ -214,23 +211,27 @@ def convolution(to: Expansion, node: Arguments) -> Results:
     return [y]
 
 
-def _spread(to: Expansion, node: Arguments, place: int) -> str | None:
-    """A scale or zero point in a shape that goes with the first input; None where a
-    shape is not known.
+def _spread(to: Expansion, node: Arguments, place: int) -> str:
+    """A scale or zero point in a shape that goes with the first input.
 
     Args:
         place: of the input that is the scale or zero point.
     """
     x, shape = to.shape(node.input(0)), to.shape(node.input(place))
     axis, block = node.get("axis", 1), node.get("block_size", 0)
-    if x is None or shape is None:
-        return None
     if math.prod(shape) == 1:
         return to.reshape(node.input(place))
     axis %= len(x)
     if not block:
         return _along(to, node.input(place), len(x) - 1 - axis)
     return _of_blocks(to, node.input(place), x[axis], block, axis)
+
+
+def _zero_point(to: Expansion, node: Arguments) -> str:
+    """The zero point of a node that has one: in a shape that goes with the first input,
+    or of one number where its shape is not known."""
+    zero = node.input(2)
+    return zero if to.shape_if_known(zero) is None else _spread(to, node, 2)
 
 
 def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
@@ -244,22 +245,16 @@ def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
 def dequantized(to: Expansion, node: Arguments) -> Results:
     """Integers minus their zero points, times their scales, in the scales' type."""
     dtype, result = to.dtype(node.input(0)), to.dtype(node.input(1))
-    if dtype is None or dtype.kind not in "iu" or result not in _FLOATS:
+    if dtype.kind not in "iu" or result not in _FLOATS:
         return None
     scale = _spread(to, node, 1)
-    if scale is None:
-        return None
     maker = to.maker(node.input(0))
     if maker is not None and maker.kind == "QuantizeLinear" and dtype.itemsize == 2:
-        integers = _rounded(to, maker, dtype)  # which no graph writes
-        if integers is None:
-            return None
-        y = integers
+        y = _rounded(to, maker, dtype)  # which no graph writes
     else:
         y = _cast(to, node.input(0), "FLOAT")
     if node.input(2):
-        zero = _spread(to, node, 2) or node.input(2)
-        y = to.op("Sub", y, _cast(to, zero, "FLOAT"))
+        y = to.op("Sub", y, _cast(to, _zero_point(to, node), "FLOAT"))
     y = to.op("Mul", y, _widened(to, scale, result))
     return [_narrowed(to, y, to.dtype_of(node.get("output_dtype", 0)) or result)]
 
@@ -274,7 +269,7 @@ def quantized(to: Expansion, node: Arguments) -> Results:
     zero = node.input(2)
     dtype = to.dtype_of(node.get("output_dtype", 0)) or np.dtype(np.uint8)
     if zero:
-        dtype = to.dtype(zero) or dtype
+        dtype = to.dtype_if_known(zero) or dtype
     if dtype == np.uint16 and to.readers(node.output(0)) - {"DequantizeLinear"}:
         raise CompileError(
             f"{node.name} (onnx.QuantizeLinear) gives integers of the type uint16, "
@@ -284,21 +279,20 @@ def quantized(to: Expansion, node: Arguments) -> Results:
     # torch-mlir quantises to int16, and has no cast to it.
     if dtype.kind not in "iu" or dtype.itemsize == 2:
         return None
-    y = _rounded(to, node, dtype)
-    return None if y is None else [to.op("Cast", y, to=to.code(dtype))]
+    return [to.op("Cast", _rounded(to, node, dtype), to=to.code(dtype))]
 
 
-def _rounded(to: Expansion, node: Arguments, dtype: np.dtype[Any]) -> str | None:
-    """The results of a `QuantizeLinear`, as floats; None where a shape is not known."""
+def _rounded(to: Expansion, node: Arguments, dtype: np.dtype[Any]) -> str:
+    """The results of a `QuantizeLinear`, as floats."""
     x, zero = node.input(0), node.input(2)
     scale = _spread(to, node, 1)
     kinds = to.dtype(x), to.dtype(node.input(1))
-    if scale is None or not all(kind in _FLOATS for kind in kinds):
-        return None
+    if not all(kind in _FLOATS for kind in kinds):
+        raise UnknownError
     x, scale = (_widened(to, *part) for part in zip((x, scale), kinds, strict=True))
     y = to.op("Round", to.op("Div", x, scale))
     if zero:
-        y = to.op("Add", y, _cast(to, _spread(to, node, 2) or zero, "FLOAT"))
+        y = to.op("Add", y, _cast(to, _zero_point(to, node), "FLOAT"))
     bounds = np.iinfo(dtype)
     return to.op("Clip", y, to.number(bounds.min), to.number(bounds.max))
 
@@ -307,8 +301,6 @@ def quantized_by_range(to: Expansion, node: Arguments) -> Results:
     """Numbers as bytes by the range that they and 0 are in; a scale that would be 0, of
     which the standard divides, is 1 as in onnxruntime."""
     x, shape = node.input(0), to.shape(node.input(0))
-    if shape is None:
-        return None
     zero, most = to.number(0.0), to.number(255.0)
     low, high = (
         to.op(kind, to.reshape(to.reduced(f"Reduce{kind}", x, range(len(shape)))), zero)
@@ -358,12 +350,13 @@ def product_of_blocks(to: Expansion, node: Arguments) -> Results:
         of_blocks = to.array(scales).astype(np.float32).reshape(n, blocks)
         spread = to.constant(of_blocks.T[places])
     else:
-        wide = _widened(to, scales, to.dtype(scales))
+        wide = _widened(to, scales, to.dtype_if_known(scales))
         table = to.op("Transpose", to.reshape(wide, n, blocks), perm=[1, 0])
         spread = to.op("Gather", table, to.constant(places.astype(np.int64)), axis=0)
     columns = to.op("Mul", moved, spread)
     # Nothing says the type of what another op of onnxruntime has computed.
-    dtype = to.dtype(node.input(0)) or to.dtype(scales) or np.dtype(np.float32)
+    kinds = map(to.dtype_if_known, (node.input(0), scales))
+    dtype = next(filter(None, kinds), np.dtype(np.float32))
     y = to.op("MatMul", _widened(to, node.input(0), dtype), columns)
     if node.input(5):
         y = to.op("Add", y, _widened(to, node.input(5), dtype))

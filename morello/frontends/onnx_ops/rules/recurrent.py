@@ -83,7 +83,7 @@ class _Sizes:
 
 
 def _sizes(to: Expansion, node: Arguments, is_by_batch: bool) -> _Sizes:
-    shape, weights = to.shape(node.input(0)), to.shape(node.input(1))
+    shape, weights = (to.shape_if_known(node.input(place)) for place in range(2))
     if shape is None or weights is None:
         raise _refusal(
             node,

@@ -35,7 +35,7 @@ def resized(to: Expansion, node: Arguments) -> Results:
         CompileError: factors or sizes are known only in a call.
     """
     x, shape, y_shape = node.input(0), to.shape(node.input(0)), to.shape(node.output(0))
-    if shape is None or y_shape is None or len(shape) != len(y_shape):
+    if len(shape) != len(y_shape):
         return None
     node.attributes()  # each mode reads some of them
     _check_modes(node)

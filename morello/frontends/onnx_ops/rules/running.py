@@ -18,10 +18,8 @@ def running(to: Expansion, node: Arguments, op: str, neutral: int) -> Results:
         op: of two elements.
         neutral: what it does not change an element by.
     """
-    x, axes = node.input(0), to.array(node.input(1))
+    x, axes = node.input(0), to.known(node.input(1))
     shape, dtype = to.shape(x), to.dtype(x)
-    if shape is None or axes is None or dtype is None:
-        return None
     axis = int(axes.reshape(-1)[0]) % len(shape)
     is_reverse = node.get("reverse", 0)
 

@@ -19,8 +19,6 @@ def sampled(to: Expansion, node: Arguments) -> Results:
     mode = node.get("mode", b"linear").decode()
     padding = node.get("padding_mode", b"zeros").decode()
     is_aligned = bool(node.get("align_corners", 0))
-    if shape is None or places is None:
-        return None
     sizes, count = shape[2:], math.prod(places[1:-1])
     flat = to.reshape(x, shape[0], shape[1], math.prod(sizes))
     rows = to.reshape(grid, places[0], count, len(sizes))

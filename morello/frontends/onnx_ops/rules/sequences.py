@@ -1,20 +1,20 @@
 """Sequences of tensors, whose lengths are known: what reads one reads its tensors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import (
+    Arguments,
+    Expansion,
+    Results,
+    UnknownError,
+)
 
 
-def _tensors(to: Expansion, name: str) -> list[str] | None:
-    """The tensors of a sequence; None where its length or an order is data."""
+def _tensors(to: Expansion, name: str) -> list[str]:
+    """The tensors of a sequence, whose length and order are no data."""
     node = to.maker(name)
     if node is None:
-        return None
+        raise UnknownError
     match node.kind:
         case "SequenceEmpty":
             return []
@@ -24,24 +24,20 @@ def _tensors(to: Expansion, name: str) -> list[str] | None:
             return _inserted(to, node)
         case "SplitToSequence":
             return _pieces(to, node)
-    return None
+    raise UnknownError
 
 
-def _inserted(to: Expansion, node: Arguments) -> list[str] | None:
-    before, place = _tensors(to, node.input(0)), to.array(node.input(2))
-    if before is None or (node.input(2) and place is None):
-        return None
-    at = len(before) if place is None else int(place)
+def _inserted(to: Expansion, node: Arguments) -> list[str]:
+    before = _tensors(to, node.input(0))
+    at = int(to.known(node.input(2))) if node.input(2) else len(before)
     before.insert(at, node.input(1))
     return before
 
 
-def _pieces(to: Expansion, node: Arguments) -> list[str] | None:
+def _pieces(to: Expansion, node: Arguments) -> list[str]:
     """Slices along an axis: of sizes that are known, or of one, without the axis."""
-    x, sizes = node.input(0), to.array(node.input(1))
+    x, sizes = node.input(0), to.known(node.input(1)) if node.input(1) else None
     shape = to.shape(x)
-    if shape is None or (node.input(1) and sizes is None):
-        return None
     axis = node.get("axis", 0) % len(shape)
     whole = shape[axis]
     most = 1 if sizes is None else int(np.max(sizes))
@@ -69,16 +65,15 @@ def joined(to: Expansion, node: Arguments) -> Results:
 
 def picked(to: Expansion, node: Arguments) -> Results:
     """A tensor of a sequence, at a place that is known."""
-    tensors, place = _tensors(to, node.input(0)), to.array(node.input(1))
-    if not tensors or place is None or not -len(tensors) <= place < len(tensors):
+    tensors, place = _tensors(to, node.input(0)), to.known(node.input(1))
+    if not -len(tensors) <= place < len(tensors):
         return None
     return [tensors[int(place)]]
 
 
 def counted(to: Expansion, node: Arguments) -> Results:
     """How many tensors a sequence has."""
-    tensors = _tensors(to, node.input(0))
-    return None if tensors is None else [to.constant(np.int64(len(tensors)))]
+    return [to.constant(np.int64(len(_tensors(to, node.input(0)))))]
 
 
 RULES = {"ConcatFromSequence": joined, "SequenceAt": picked, "SequenceLength": counted}

@@ -17,7 +17,7 @@ def within(to: Expansion, node: Arguments) -> Results:
         return None
     if steps is not None and (steps > 0).all():
         return None
-    shape = to.shape(x)
+    shape = to.shape_if_known(x)
     if shape is None or starts is None or ends is None or steps is None:
         raise CompileError(
             f"{node.name} (onnx.Slice) goes backwards from a place, or by a step, that "

@@ -18,8 +18,8 @@ def sign(to: Expansion, node: Arguments) -> Results:
 
 def equal(to: Expansion, node: Arguments) -> Results:
     """Replaces a float's comparison with itself by a test that it is not NaN."""
-    x, y, dtype = node.input(0), node.input(1), to.dtype(node.input(0))
-    if x != y or dtype is None or dtype.kind != "f":
+    x = node.input(0)
+    if x != node.input(1) or to.dtype(x).kind != "f":
         return None
     return [to.op("Not", to.op("IsNaN", x))]
 
@@ -68,8 +68,6 @@ def log_sum_exp(to: Expansion, node: Arguments) -> Results:
     """The logarithm of a sum of powers, which are divided by the largest one."""
     x = node.input(0)
     axes = axes_of(to, node)
-    if axes is None:
-        return None
     if not axes:
         return [x]
     most = to.reduced("ReduceMax", x, axes)
@@ -80,18 +78,14 @@ def log_sum_exp(to: Expansion, node: Arguments) -> Results:
     return [without(to, node, to.op("Add", logarithm, shift), axes)]
 
 
-def axes_of(to: Expansion, node: Arguments) -> list[int] | None:
-    """The axes of a reduction; None where they are not known."""
+def axes_of(to: Expansion, node: Arguments) -> list[int]:
+    """The axes of a reduction."""
     shape = to.shape(node.input(0))
     node.get("keepdims", 1)
     axes = node.get("axes", None)
     is_noop = node.get("noop_with_empty_axes", 0)
     if node.input(1):
-        axes = to.array(node.input(1))
-        if axes is None:
-            return None
-    if shape is None:
-        return None
+        axes = to.known(node.input(1))
     if axes is None or not len(axes):
         return [] if is_noop else list(range(len(shape)))
     return [int(axis) % len(shape) for axis in axes]
@@ -99,9 +93,9 @@ def axes_of(to: Expansion, node: Arguments) -> list[int] | None:
 
 def without(to: Expansion, node: Arguments, value: str, axes: list[int]) -> str:
     """A reduction without the axes that it was along, if it has them no more."""
-    shape = to.shape(node.input(0))
-    if node.get("keepdims", 1) or shape is None:
+    if node.get("keepdims", 1):
         return value
+    shape = to.shape(node.input(0))
     return to.reshape(value, *(n for i, n in enumerate(shape) if i not in axes))
 
 
@@ -118,7 +112,7 @@ def extreme(to: Expansion, node: Arguments) -> Results:
     torch-mlir reduces one after the other."""
     x, axes = node.input(0), axes_of(to, node)
     shape = to.shape(x)
-    if axes is None or shape is None or len(axes) < 2 or 0 in shape:
+    if len(axes) < 2:
         return None
     first, last = min(axes), max(axes) + 1
     if last - first != len(set(axes)):
@@ -133,7 +127,7 @@ def lp_normalization(to: Expansion, node: Arguments) -> Results:
     """A vector by its norm; 0 stays 0."""
     x, p = node.input(0), node.get("p", 2)
     shape = to.shape(x)
-    if shape is None or p not in (1, 2):
+    if p not in (1, 2):
         return None
     norm = to.reduced(f"ReduceL{p}", x, [node.get("axis", -1) % len(shape)])
     is_zero = to.op("Equal", norm, to.number(0.0))
@@ -146,7 +140,7 @@ def group_normalization(to: Expansion, node: Arguments) -> Results:
     x, groups = node.input(0), node.get("num_groups", 0)
     shape = to.shape(x)
     count = to.shape(node.input(1))
-    if shape is None or count is None or not groups or shape[1] % groups:
+    if not groups or shape[1] % groups:
         return None
     apart = to.reshape(x, shape[0], groups, -1)
     centred = to.op("Sub", apart, to.mean(apart, [2]))
@@ -197,7 +191,7 @@ def determinant(to: Expansion, node: Arguments) -> Results:
         CompileError: a matrix is too large for that.
     """
     x = node.input(0)
-    shape = to.shape(x)
+    shape = to.shape_if_known(x)
     if shape is None or shape[-1] > _MOST_ROWS:
         raise CompileError(
             f"{node.name} (onnx.Det) is of matrices of "

@@ -21,9 +21,9 @@ def picked(to: Expansion, node: Arguments) -> Results:
     Raises:
         CompileError: a place is outside.
     """
-    x, places = node.input(0), to.array(node.input(1))
+    x, places = node.input(0), to.known(node.input(1))
     shape = to.shape(x)
-    if shape is None or places is None or len(shape) != places.ndim:
+    if len(shape) != places.ndim:
         return None
     axis = node.get("axis", 0) % len(shape)
     check_within(node, places, shape[axis])
@@ -115,13 +115,11 @@ def product_along(to: Expansion, node: Arguments) -> Results:
     if axes is not None and not len(axes):
         if is_noop:
             return [to.op("Identity", x)]
-        axes = range(len(shape or ()))
+        axes = range(len(shape))
     if axes is None and (node.input(1) or is_noop):
         return None
-    if shape is None or (y_shape is None and axes is None):
-        return None
     every = range(len(shape)) if axes is None else [int(a) % len(shape) for a in axes]
-    if math.prod(shape[a] for a in every) > _MOST_FACTORS or y_shape is None:
+    if math.prod(shape[a] for a in every) > _MOST_FACTORS:
         return None
     for axis in every:
         parts = [to.cut(x, i, i + 1, axis=axis) for i in range(shape[axis])]
@@ -136,7 +134,7 @@ def depth_to_space(to: Expansion, node: Arguments) -> Results:
     takes for the other one."""
     x, block = node.input(0), node.get("blocksize", 0)
     shape = to.shape(x)
-    if shape is None or len(shape) != 4 or not block or shape[1] % block**2:
+    if len(shape) != 4 or not block or shape[1] % block**2:
         return None
     batch, channels, height, width = shape
     left = channels // block**2
