@@ -42,6 +42,38 @@ def moved(base: int, offsets: Sequence[int], strides: Sequence[int]) -> int:
     return DYNAMIC if DYNAMIC in (base, *offsets, *steps) else base + sum(steps)
 
 
+def strided(
+    shape: Sequence[int], element: ir.Type, offset: int, strides: Sequence[int]
+) -> ir.MemRefType:
+    """The type of a memref whose elements are so far apart along each dimension."""
+    layout = ir.StridedLayoutAttr.get(offset, list(strides))
+    return ir.MemRefType.get(list(shape), element, layout)
+
+
+def subview(
+    value: ir.Value,
+    kind: ir.MemRefType,
+    offsets: Sequence[int | ir.Value],
+    shape: Sequence[int],
+    steps: Sequence[int] = (),
+) -> ir.Value:
+    """A part of a memref, from known or computed offsets on, as a memref of a type.
+
+    Args:
+        shape: of the part, before dimensions of one element are left out.
+        steps: from element to element along each dimension; 1 if left out.
+    """
+    computed = [offset for offset in offsets if isinstance(offset, ir.Value)]
+    known = [DYNAMIC if isinstance(offset, ir.Value) else offset for offset in offsets]
+    steps = list(steps) or [1] * len(shape)
+    view: ir.Value = (
+        dialect("memref")
+        .SubViewOp(kind, value, computed, [], [], known, list(shape), steps)
+        .result
+    )
+    return view
+
+
 def element_type(tensor: TensorSpec) -> ir.Type:
     """The element type of the operand's memref."""
     scalar = ir.Type.parse(tensor.dtype.mlir)
@@ -69,8 +101,8 @@ def argument_type(spec: Spec, operand: int) -> ir.MemRefType:
         places = varying_places(spec, operand)
         return sized_type(spec.tensors[operand], spec.shape(operand), places)
     whole = whole_type(spec.tensors[operand], spec.shape(operand))
-    layout = ir.StridedLayoutAttr.get(0, _argument_strides(spec, operand))
-    return ir.MemRefType.get(list(whole.shape), whole.element_type, layout)
+    strides = _argument_strides(spec, operand)
+    return strided(whole.shape, whole.element_type, 0, strides)
 
 
 def sized_type(
@@ -82,8 +114,7 @@ def sized_type(
     strides = _gapless_strides(tuple(whole.shape), places)
     if DYNAMIC not in strides:
         return whole
-    layout = ir.StridedLayoutAttr.get(0, strides)
-    return ir.MemRefType.get(list(whole.shape), whole.element_type, layout)
+    return strided(whole.shape, whole.element_type, 0, strides)
 
 
 def settled_view(spec: Spec, operand: int, value: ir.Value) -> ir.Value:
@@ -98,8 +129,7 @@ def settled_view(spec: Spec, operand: int, value: ir.Value) -> ir.Value:
     axes = zip(memref.shape, strides, wanted, strict=True)
     if all(n == 1 or stride != DYNAMIC or now == DYNAMIC for n, stride, now in axes):
         return value
-    layout = ir.StridedLayoutAttr.get(offset, wanted)
-    kind = ir.MemRefType.get(list(memref.shape), memref.element_type, layout)
+    kind = strided(memref.shape, memref.element_type, offset, wanted)
     view: ir.Value = dialect("memref").CastOp(kind, value).result
     return view
 

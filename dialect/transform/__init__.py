@@ -1,70 +1,23 @@
 """The ``morello_transform`` dialect: one op an action.
 
-Read `action_op.py` first. To add an action: write its module here with its rewriting
-and list its op in `ACTION_OPS`.
+Read `action_op.py` first. To add an action: write its rewriting in a module here that
+has the place and the name of the action's module.
 """
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from morello.actions import Action
+from morello.actions import ACTIONS, Action
 from morello.dialect.definition import transform
-from morello.dialect.transform.action_op import ActionOp
-from morello.dialect.transform.copies.move import MOVE
-from morello.dialect.transform.copies.pad import PAD
-from morello.dialect.transform.copies.unfold import UNFOLD
+from morello.dialect.transform.action_op import ACTION_OPS, ActionOp
 from morello.dialect.transform.definition import MorelloTransform
-from morello.dialect.transform.dims.collapse import COLLAPSE
-from morello.dialect.transform.dims.drop import DROP
-from morello.dialect.transform.dims.merge import MERGE
-from morello.dialect.transform.dims.squeeze import SQUEEZE
 from morello.dialect.transform.fields import read_action, write_fields
-from morello.dialect.transform.graphs.cut import CUT
-from morello.dialect.transform.graphs.cut_in_place import CUT_IN_PLACE
-from morello.dialect.transform.graphs.online import ONLINE
-from morello.dialect.transform.loops.border import BORDER
-from morello.dialect.transform.loops.grid_parallel import GRID_PARALLEL
-from morello.dialect.transform.loops.peel import PEEL
-from morello.dialect.transform.loops.split import SPLIT
-from morello.dialect.transform.loops.split_parallel import SPLIT_PARALLEL
-from morello.dialect.transform.loops.taps import TAPS
-from morello.dialect.transform.loops.tile import TILE
-from morello.dialect.transform.loops.tile_parallel import TILE_PARALLEL
-from morello.dialect.transform.select import SELECT
-from morello.dialect.transform.sizes.range import RANGE
-from morello.dialect.transform.specialize_range import SPECIALIZE_RANGE
-from morello.dialect.transform.to_accum import TO_ACCUM
 from morello.errors import ScheduleError
 from morello.mlir import ir
 
-ACTION_OPS: dict[str, ActionOp] = {
-    row.action.name: row
-    for row in (
-        TILE,
-        TILE_PARALLEL,
-        GRID_PARALLEL,
-        SPLIT,
-        SPLIT_PARALLEL,
-        PEEL,
-        MOVE,
-        SPECIALIZE_RANGE,
-        TO_ACCUM,
-        CUT,
-        CUT_IN_PLACE,
-        ONLINE,
-        SQUEEZE,
-        MERGE,
-        UNFOLD,
-        COLLAPSE,
-        DROP,
-        PAD,
-        BORDER,
-        TAPS,
-        RANGE,
-        SELECT,
-    )
-}
-"""The op of each action, by the action's name."""
+for _action in ACTIONS:  # each adds its op
+    importlib.import_module(_action.__module__.replace("morello.actions", __name__))
 
 
 def attach_interfaces() -> None:

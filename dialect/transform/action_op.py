@@ -198,6 +198,24 @@ class _HandleEffects(ir.MemoryEffectsOpInterface):
         transform.modifies_payload(effects)
 
 
+ACTION_OPS: dict[str, ActionOp] = {}
+"""The op of each action, by the action's name."""
+
+
+def op_of(action: type[Action], *roles: str) -> Callable[[Build], Build]:
+    """Add the op of an action to the dialect: the function that follows writes its IR.
+
+    Args:
+        roles: the names of the result handles, in order.
+    """
+
+    def add(build: Build) -> Build:
+        ACTION_OPS[action.name] = ActionOp.define(action, roles, build)
+        return build
+
+    return add
+
+
 def _annotations(action: type[Action], roles: tuple[str, ...]) -> dict[str, Any]:
     """The declaration of the op's operand, attributes and results."""
     handle = transform.AnyOpType
@@ -235,4 +253,4 @@ def _refusal(name: str, error: MorelloError, payload: ir.Operation) -> str:
     return f"'{name}' op {error}\nnote: the payload op is at {place(payload.location)}"
 
 
-__all__ = ["ActionOp", "Build", "Left", "Site", "write_fields"]
+__all__ = ["ACTION_OPS", "ActionOp", "Build", "Left", "Site", "op_of", "write_fields"]

@@ -9,11 +9,12 @@ the nearer cache.
 from morello.actions import SpecializeRange
 from morello.dialect.build import build_spec_op
 from morello.dialect.range_check import build_range_check
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.price import COUNTED_ATTRIBUTE
 from morello.mlir import dialect, ir
 
 
+@op_of(SpecializeRange, "in_range", "general")
 def apply_specialize_range(site: Site, action: SpecializeRange) -> Left:
     """Build the check and both branches."""
     index = [o.name for o in site.spec.kind.operands].index(action.operand)
@@ -32,8 +33,3 @@ def apply_specialize_range(site: Site, action: SpecializeRange) -> Left:
             left[hole.role] = build_spec_op(hole.spec, site.operands)
             scf.YieldOp([])
     return left
-
-
-SPECIALIZE_RANGE = ActionOp.define(
-    SpecializeRange, ("in_range", "general"), apply_specialize_range
-)

@@ -8,7 +8,7 @@ one of the two is enough.
 
 import dataclasses
 
-from morello.dialect.memrefs import DYNAMIC, index, moved, tile_extent
+from morello.dialect.memrefs import DYNAMIC, index, moved, strided, subview, tile_extent
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Operand, TensorSpec
 from morello.spec.tensors.layout import PhysicalDim
@@ -44,7 +44,11 @@ def tile_of(
         if d.dim == axis:
             offsets[i] = _offset(memref.type, layout, i, sizes[axis], start)
     shape = [tile_extent(layout, i, sizes) for i in range(len(layout.dims))]
-    return _subview(memref, offsets, shape)
+    source = ir.MemRefType(memref.type)
+    strides, base = source.get_strides_and_offset()
+    fixed = [DYNAMIC if isinstance(o, ir.Value) else o for o in offsets]
+    kind = strided(shape, source.element_type, moved(base, fixed, strides), strides)
+    return subview(memref, kind, offsets, shape)
 
 
 def elements(operand: Operand, dim: int, start: Start) -> Start:
@@ -94,28 +98,3 @@ def _divided(value: ir.Value, by: int) -> ir.Value:
 def _remainder(value: ir.Value, by: int) -> ir.Value:
     rest: ir.Value = dialect("arith").RemUIOp(value, index(by)).result
     return rest
-
-
-def _subview(
-    memref: ir.Value, offsets: list[int | ir.Value], shape: list[int]
-) -> ir.Value:
-    source = ir.MemRefType(memref.type)
-    strides, base = source.get_strides_and_offset()
-    fixed = [DYNAMIC if isinstance(o, ir.Value) else o for o in offsets]
-    layout = ir.StridedLayoutAttr.get(moved(base, fixed, strides), strides)
-    kind = ir.MemRefType.get(shape, source.element_type, layout)
-    view: ir.Value = (
-        dialect("memref")
-        .SubViewOp(
-            kind,
-            memref,
-            [o for o in offsets if isinstance(o, ir.Value)],
-            [],
-            [],
-            fixed,
-            shape,
-            [1] * len(shape),
-        )
-        .result
-    )
-    return view

@@ -7,10 +7,11 @@ maximum inside of a graph gets a ``memref.alloc`` of its own.
 
 from morello.actions import ToAccum
 from morello.actions.to_accum import INITS, filled, reformed
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.graphs.parts import buffer_of, places_in
 
 
+@op_of(ToAccum, *INITS, "body")
 def apply_to_accum(site: Site, action: ToAccum) -> Left:
     """Build the fills and the op that accumulates."""
     form = site.spec.kind.reform
@@ -27,6 +28,3 @@ def apply_to_accum(site: Site, action: ToAccum) -> Left:
         role: [memrefs[out]] for role, out in zip(INITS, filled(form), strict=False)
     }
     return site.fill(operands)
-
-
-TO_ACCUM = ActionOp.define(ToAccum, (*INITS, "body"), apply_to_accum)

@@ -9,11 +9,12 @@ buffer (``body``); a ``morello.move`` back if the Spec writes it (``epilogue``).
 
 from morello.actions import Move
 from morello.actions.copies.move import copies
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.graphs.parts import buffer_of, places_in
 from morello.mlir import ir
 
 
+@op_of(Move, "prologue", "body", "epilogue")
 def apply_move(site: Site, action: Move) -> Left:
     """Build the moves, if any, and the op between them."""
     index = [o.name for o in site.spec.kind.operands].index(action.operand)
@@ -38,6 +39,3 @@ def _buffer(site: Site, index: int) -> ir.Value | None:
     if not copies(site.spec.tensors[index], dest):
         return None
     return buffer_of(site, dest, body.spec.shape(index), places_in(body, index))
-
-
-MOVE = ActionOp.define(Move, ("prologue", "body", "epilogue"), apply_move)

@@ -6,11 +6,12 @@ where it is among the zeros (``copy``); and the op on the buffer (``body``).
 """
 
 from morello.actions.copies.pad import Pad, Padded
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.graphs.parts import buffer_of, joined, part_at, places_in
 from morello.spec.graphs.borders import copied
 
 
+@op_of(Pad, "fill", "copy", "body")
 def apply_pad(site: Site, action: Pad) -> Left:
     """Build the buffer and the ops."""
     padded = action.padded(site.spec.key)
@@ -32,7 +33,3 @@ def apply_pad(site: Site, action: Pad) -> Left:
     memrefs = list(site.operands)
     memrefs[padded.operand] = room
     return site.fill({"fill": [room], "copy": [reached, inside], "body": memrefs})
-
-
-PAD = ActionOp.define(Pad, ("fill", "copy", "body"), apply_pad)
-"""The op."""

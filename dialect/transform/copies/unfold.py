@@ -6,11 +6,12 @@ that into the buffer (handle ``copy``); and the op on the buffer (``body``).
 """
 
 from morello.actions.copies.unfold import Unfold, Unfolded, unfolded_key
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.graphs.parts import buffer_of, overlapping, places_in
 from morello.mlir import ir
 
 
+@op_of(Unfold, "copy", "body")
 def apply_unfold(site: Site, action: Unfold) -> Left:
     """Build the buffer and the ops."""
     unfolded = unfolded_key(site.spec.key)
@@ -28,7 +29,3 @@ def apply_unfold(site: Site, action: Unfold) -> Left:
     memrefs[image] = room
     values = (unfolded.part.values[v] for v in body.spec.kind.values)
     return site.fill({"copy": [pieces, room], "body": [memrefs[v] for v in values]})
-
-
-UNFOLD = ActionOp.define(Unfold, ("copy", "body"), apply_unfold)
-"""The op."""

@@ -6,11 +6,12 @@ the op on ``memref.collapse_shape`` of the operands that have the dimensions (ha
 """
 
 from morello.actions.dims.collapse import Collapse
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.dims.view import build_on_views, view_at
 from morello.dialect.transform.graphs.parts import joined
 
 
+@op_of(Collapse, "body")
 def apply_collapse(site: Site, action: Collapse) -> Left:
     """Build the op on the views."""
     view, memrefs = view_at(site, action), list(site.operands)
@@ -22,7 +23,3 @@ def apply_collapse(site: Site, action: Collapse) -> Left:
             axis = operand.axis(outer)
             memrefs[place] = joined(memrefs[place], tensor.layout, axis)
     return build_on_views(site, view, memrefs)
-
-
-COLLAPSE = ActionOp.define(Collapse, ("body",), apply_collapse)
-"""The op."""

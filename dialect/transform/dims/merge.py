@@ -7,7 +7,7 @@ in memory. After: the op on views (handle ``body``): of the weights by a
 """
 
 from morello.actions.dims.merge import Merge
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.dims.view import build_on_views, view_at
 from morello.dialect.transform.graphs.parts import joined, overlapping
 from morello.mlir import ir
@@ -16,6 +16,7 @@ from morello.spec.graphs.merging import Taps, taps
 from morello.spec.index_map import IndexMap
 
 
+@op_of(Merge, "body")
 def apply_merge(site: Site, action: Merge) -> Left:
     """Build the op on the views."""
     kind, memrefs = site.spec.kind, list(site.operands)
@@ -52,7 +53,3 @@ def _pieces(
     steps[window] *= parts.step
     shape[channels] *= reach
     return overlapping(image, shape, steps)
-
-
-MERGE = ActionOp.define(Merge, ("body",), apply_merge)
-"""The op."""

@@ -5,11 +5,12 @@ Before: a ``morello.compose`` op of which all dimensions but three are 1. After:
 """
 
 from morello.actions.dims.squeeze import Squeeze, product_of
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.dims.view import view_at
 from morello.dialect.transform.graphs.parts import narrowed, with_ones
 
 
+@op_of(Squeeze, "body")
 def apply_squeeze(site: Site, action: Squeeze) -> Left:
     """Build the product on views of the operands."""
     kind = site.spec.kind
@@ -26,7 +27,3 @@ def apply_squeeze(site: Site, action: Squeeze) -> Left:
         )
         operands.append(with_ones(view, inner.ones(operand)))
     return site.fill({"body": operands})
-
-
-SQUEEZE = ActionOp.define(Squeeze, ("body",), apply_squeeze)
-"""The op."""

@@ -8,10 +8,11 @@ of matrices becomes a ``morello.matmul``.
 
 from morello.actions.graphs.cut import Cut, Cutting
 from morello.dialect.target import target_of
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.graphs.parts import apply_cutting
 
 
+@op_of(Cut, "producers", "consumers")
 def apply_cut(site: Site, action: Cut) -> Left:
     """Build the buffers and both ops."""
     kind = site.spec.kind
@@ -21,7 +22,3 @@ def apply_cut(site: Site, action: Cut) -> Left:
     assert graph is not None
     memrefs = dict(zip(kind.values, site.operands, strict=True))
     return apply_cutting(site, graph, cutting, memrefs)
-
-
-CUT = ActionOp.define(Cut, ("producers", "consumers"), apply_cut)
-"""The op."""

@@ -8,10 +8,11 @@ are rows beside it have a ``memref.alloc`` each.
 
 from morello.actions.graphs.cut import Cutting
 from morello.actions.graphs.cut_in_place import CutInPlace
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.graphs.parts import apply_cutting
 
 
+@op_of(CutInPlace, "producers", "consumers")
 def apply_cut_in_place(site: Site, action: CutInPlace) -> Left:
     """Build the buffers of rows and both ops; the temporary has the output's memref."""
     kind = site.spec.kind
@@ -23,9 +24,3 @@ def apply_cut_in_place(site: Site, action: CutInPlace) -> Left:
     place = memrefs[action.output(site.spec.key)]
     memrefs |= {v: place for v in cutting.temporaries if v not in cutting.rows}
     return apply_cutting(site, graph, cutting, memrefs)
-
-
-CUT_IN_PLACE = ActionOp.define(
-    CutInPlace, ("producers", "consumers"), apply_cut_in_place
-)
-"""The op."""

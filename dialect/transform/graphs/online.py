@@ -7,11 +7,12 @@ the maximum was, a ``morello.move`` of it there (handle ``save``), the op of the
 """
 
 from morello.actions.graphs.online import OLD, Online, Settling
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.graphs.parts import buffer_of, part_operands
 from morello.spec.varying import varying_places
 
 
+@op_of(Online, "save", "settle", "rescale", "rest")
 def apply_online(site: Site, action: Online) -> Left:
     """Build the buffer and the ops."""
     kind, settling = site.spec.kind, action.settling(site.spec.key)
@@ -28,7 +29,3 @@ def apply_online(site: Site, action: Online) -> Left:
     }
     operands |= {role: part_operands(part, memrefs) for role, part in parts.items()}
     return site.fill(operands)
-
-
-ONLINE = ActionOp.define(Online, ("save", "settle", "rescale", "rest"), apply_online)
-"""The op."""

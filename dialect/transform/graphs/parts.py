@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from morello.actions import Hole
 from morello.actions.graphs.cut import Cutting, operand_of
 from morello.actions.graphs.parts import PartKey
+from morello.dialect.attributes import i64_attr
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import (
     DYNAMIC,
@@ -12,6 +13,8 @@ from morello.dialect.memrefs import (
     moved,
     scaled,
     sized_type,
+    strided,
+    subview,
     whole_type,
 )
 from morello.dialect.sizes import size_value, sized_view
@@ -96,28 +99,23 @@ def with_ones(value: ir.Value, count: int) -> ir.Value:
     strides, offset = source.get_strides_and_offset()
     shape = list(source.shape)
     outer = scaled(strides[0], shape[0])
-    kind = ir.MemRefType.get(
-        [*[1] * count, *shape],
-        source.element_type,
-        ir.StridedLayoutAttr.get(offset, [*[outer] * count, *strides]),
-    )
+    apart = [*[outer] * count, *strides]
+    kind = strided([*[1] * count, *shape], source.element_type, offset, apart)
     # A single dimension with a stride of 1 is row-major, by whichever layout it has.
     if source.affine_map == ir.AffineMap.get_identity(len(shape)):
         kind = ir.MemRefType.get([*[1] * count, *shape], source.element_type)
     groups = [[*range(count + 1)], *([i] for i in range(count + 1, count + len(shape)))]
-    i64 = ir.IntegerType.get_signless(64)
-    reassociation = ir.ArrayAttr.get(
-        [
-            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group])
-            for group in groups
-        ]
-    )
     expanded: ir.Value = (
         dialect("memref")
-        .ExpandShapeOp(kind, value, reassociation, [], list(kind.shape))
+        .ExpandShapeOp(kind, value, _reassociation(groups), [], list(kind.shape))
         .result
     )
     return expanded
+
+
+def _reassociation(groups: Sequence[Sequence[int]]) -> ir.ArrayAttr:
+    """The dimensions that are one on the other side of a change of shape."""
+    return ir.ArrayAttr.get([ir.ArrayAttr.get(list(map(i64_attr, g))) for g in groups])
 
 
 def narrowed(
@@ -146,12 +144,11 @@ def narrowed(
         for extent, step in zip(source.shape, steps, strict=True)
     ]
     pairs = list(zip(stays, shape, strides, steps, strict=True))
-    kind = ir.MemRefType.get(
+    kind = strided(
         [extent for keep, extent, _, _ in pairs if keep],
         source.element_type,
-        ir.StridedLayoutAttr.get(
-            offset, [scaled(stride, step) for keep, _, stride, step in pairs if keep]
-        ),
+        offset,
+        [scaled(stride, step) for keep, _, stride, step in pairs if keep],
     )
     return _fewer_axes(value, kind, shape, steps, stays)
 
@@ -176,12 +173,8 @@ def _fewer_axes(
     """
     memref, source = dialect("memref"), ir.MemRefType(value.type)
     rank = source.rank
-    view: ir.Value
     if DYNAMIC not in source.get_strides_and_offset()[0]:
-        view = memref.SubViewOp(
-            kind, value, [], [], [], [0] * rank, shape, steps
-        ).result
-        return view
+        return subview(value, kind, [0] * rank, shape, steps)
     parts = memref.ExtractStridedMetadataOp(value).results
     strides, offset = kind.get_strides_and_offset()
     left = [axis for axis in range(rank) if stays[axis]]
@@ -191,7 +184,7 @@ def _fewer_axes(
         if stride == DYNAMIC
     ]
     begin = [parts[1]] if offset == DYNAMIC else []
-    view = memref.ReinterpretCastOp(
+    view: ir.Value = memref.ReinterpretCastOp(
         kind, parts[0], begin, [], apart, [offset], list(kind.shape), strides
     ).result
     return view
@@ -212,21 +205,13 @@ def joined(value: ir.Value, layout: Layout, axis: int) -> ir.Value:
     shape[at : at + 2] = [shape[at] * shape[at + 1]]
     groups = [[i + (i > at)] for i in range(len(shape))]
     groups[at] = [at, at + 1]
-    i64 = ir.IntegerType.get_signless(64)
-    reassociation = ir.ArrayAttr.get(
-        [
-            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group])
-            for group in groups
-        ]
-    )
     kind = ir.MemRefType.get(shape, source.element_type)
     if isinstance(source.layout, ir.StridedLayoutAttr):  # of a view
         strides, offset = source.get_strides_and_offset()
         del strides[at]
-        layout_of_it = ir.StridedLayoutAttr.get(offset, strides)
-        kind = ir.MemRefType.get(shape, source.element_type, layout_of_it)
+        kind = strided(shape, source.element_type, offset, strides)
     view: ir.Value = (
-        dialect("memref").CollapseShapeOp(kind, value, reassociation).result
+        dialect("memref").CollapseShapeOp(kind, value, _reassociation(groups)).result
     )
     return view
 
@@ -238,11 +223,8 @@ def without_axes(value: ir.Value, layout: Layout, gone: frozenset[int]) -> ir.Va
     source = ir.MemRefType(value.type)
     strides, offset = source.get_strides_and_offset()
     axes = [i for i, d in enumerate(layout.dims) if d.dim not in gone]
-    kind = ir.MemRefType.get(
-        [source.shape[i] for i in axes],
-        source.element_type,
-        ir.StridedLayoutAttr.get(offset, [strides[i] for i in axes]),
-    )
+    shape, apart = [source.shape[i] for i in axes], [strides[i] for i in axes]
+    kind = strided(shape, source.element_type, offset, apart)
     keeps = [d.dim not in gone for d in layout.dims]
     return _fewer_axes(value, kind, list(source.shape), [1] * source.rank, keeps)
 
@@ -258,16 +240,8 @@ def part_at(
     if shape == list(source.shape):
         return value
     begin = moved(offset, offsets, strides)
-    kind = ir.MemRefType.get(
-        shape, source.element_type, ir.StridedLayoutAttr.get(begin, strides)
-    )
-    ones = [1] * len(shape)
-    view: ir.Value = (
-        dialect("memref")
-        .SubViewOp(kind, value, [], [], [], offsets, shape, ones)
-        .result
-    )
-    return view
+    kind = strided(shape, source.element_type, begin, strides)
+    return subview(value, kind, offsets, shape)
 
 
 def overlapping(
@@ -276,9 +250,7 @@ def overlapping(
     """A view from the first element of a memref on, whose elements may overlap."""
     source = ir.MemRefType(value.type)
     _, offset = source.get_strides_and_offset()
-    kind = ir.MemRefType.get(
-        shape, source.element_type, ir.StridedLayoutAttr.get(offset, steps)
-    )
+    kind = strided(shape, source.element_type, offset, steps)
     base, offsets, memref = value, [], dialect("memref")
     if offset == DYNAMIC:  # of a tile: a cast counts from the beginning of the whole
         whole = memref.ExtractStridedMetadataOp(value).results

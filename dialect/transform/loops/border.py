@@ -8,10 +8,11 @@ After: a ``morello.compose`` op without padding for each strip, on views of the 
 
 from morello.actions.loops.border import ROLES, Border, Bordered, Strips
 from morello.dialect.build import build_spec_op
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.subview import Start, tile_of
 
 
+@op_of(Border, *ROLES)
 def apply_strips(site: Site, action: Strips) -> Left:
     """Build the ops of the strips."""
     bordered = action.bordered(site.spec.key)
@@ -37,7 +38,3 @@ def apply_strips(site: Site, action: Strips) -> Left:
             )
         left[hole.role] = build_spec_op(hole.spec, memrefs)
     return left
-
-
-BORDER = ActionOp.define(Border, ROLES, apply_strips)
-"""The op."""

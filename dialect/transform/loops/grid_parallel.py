@@ -11,7 +11,7 @@ import dataclasses
 from morello.actions import GridParallel, Hole
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import index
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.subview import Start, elements, tile_of
 from morello.mlir import dialect, ir
@@ -51,6 +51,7 @@ class _Side:
         return is_kind
 
 
+@op_of(GridParallel, *_ROLES)
 def apply_grid_parallel(site: Site, action: GridParallel) -> Left:
     """Build the loop over threads and the holes in it."""
     arith = dialect("arith")
@@ -95,7 +96,3 @@ def _tile(site: Site, hole: Hole, starts: dict[int, Start]) -> ir.Operation:
                 memref = tile_of(memref, site.spec.tensors[i], axis, shape, offset)
         operands.append(memref)
     return build_spec_op(hole.spec, operands)
-
-
-GRID_PARALLEL = ActionOp.define(GridParallel, tuple(_ROLES), apply_grid_parallel)
-"""The op."""

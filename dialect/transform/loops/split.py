@@ -6,7 +6,7 @@ remains (handle ``remainder``).
 """
 
 from morello.actions import Split
-from morello.dialect.transform.action_op import ActionOp
+from morello.dialect.transform.action_op import op_of
 from morello.dialect.transform.loops.tile import apply_tile
 
-SPLIT = ActionOp.define(Split, ("main", "remainder"), apply_tile)
+op_of(Split, "main", "remainder")(apply_tile)

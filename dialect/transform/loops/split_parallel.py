@@ -13,9 +13,9 @@ from morello.actions import Hole
 from morello.actions.loops.split_parallel import Sharing, SplitParallel
 from morello.actions.to_accum import INITS
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import DYNAMIC, element_type, index
+from morello.dialect.memrefs import DYNAMIC, element_type, index, strided, subview
 from morello.dialect.target import target_of
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.graphs.parts import part_operands
 from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.subview import Start, elements, tile_of
@@ -26,6 +26,7 @@ LINE = 16
 """The elements of a line: two threads write to none in common."""
 
 
+@op_of(SplitParallel, *INITS, "main", "remainder", "merge")
 def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
     """Build the partial results, the loop over threads and the merge."""
     sharing = action.sharing(site.spec.key, target_of(site.op))
@@ -83,38 +84,17 @@ def _buffer(parts: int, sizes: tuple[int, ...], tensor: TensorSpec) -> ir.Value:
         return whole
     shape = [parts, *sizes]
     strides, _ = kind.get_strides_and_offset()
-    layout = ir.StridedLayoutAttr.get(0, strides)
-    part = ir.MemRefType.get(shape, element, layout)
-    zeros, ones = [0] * len(shape), [1] * len(shape)
-    view: ir.Value = memref.SubViewOp(
-        part, whole, [], [], [], zeros, shape, ones
-    ).result
-    return view
+    part = strided(shape, element, 0, strides)
+    return subview(whole, part, [0] * len(shape), shape)
 
 
 def _slice(buffer: ir.Value, thread: ir.Value) -> ir.Value:
     """The partial result of one thread."""
     source = ir.MemRefType(buffer.type)
     strides, _ = source.get_strides_and_offset()
-    shape = list(source.shape)
-    layout = ir.StridedLayoutAttr.get(DYNAMIC, strides[1:])
-    kind = ir.MemRefType.get(shape[1:], source.element_type, layout)
-    rank = len(shape)
-    view: ir.Value = (
-        dialect("memref")
-        .SubViewOp(
-            kind,
-            buffer,
-            [thread],
-            [],
-            [],
-            [DYNAMIC, *[0] * (rank - 1)],
-            [1, *shape[1:]],
-            [1] * rank,
-        )
-        .result
-    )
-    return view
+    _, *shape = source.shape
+    kind = strided(shape, source.element_type, DYNAMIC, strides[1:])
+    return subview(buffer, kind, [thread, *[0] * len(shape)], [1, *shape])
 
 
 def _tile(
@@ -133,9 +113,3 @@ def _tile(
             memref = tile_of(memref, sharing.tensors[i], axis, shape, offset)
         memrefs.append(memref)
     return build_spec_op(hole.spec, memrefs)
-
-
-SPLIT_PARALLEL = ActionOp.define(
-    SplitParallel, (*INITS, "main", "remainder", "merge"), apply_split_parallel
-)
-"""The op."""

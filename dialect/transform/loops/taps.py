@@ -8,8 +8,7 @@ After: a ``morello.compose`` op without padding for each tap, on views of the op
 
 from morello.actions.loops.border import ROLES
 from morello.actions.loops.taps import Taps
-from morello.dialect.transform.action_op import ActionOp
+from morello.dialect.transform.action_op import op_of
 from morello.dialect.transform.loops.border import apply_strips
 
-TAPS = ActionOp.define(Taps, ROLES, apply_strips)
-"""The op."""
+op_of(Taps, *ROLES)(apply_strips)

@@ -5,13 +5,11 @@ operands (handle ``main``), and the Spec op of what remains (handle ``remainder`
 """
 
 from morello.actions import Split, Tile
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.loops.nest import build_loop
 
 
+@op_of(Tile, "main", "remainder")
 def apply_tile(site: Site, action: Tile | Split) -> Left:
     """Build the loop over tiles of a dimension."""
     return build_loop(site, site.spec.kind.dims.index(action.dim), action.size)
-
-
-TILE = ActionOp.define(Tile, ("main", "remainder"), apply_tile)

@@ -12,7 +12,7 @@ from morello.actions import Hole, TileParallel
 from morello.dialect.attributes import i64_attr
 from morello.dialect.memrefs import index
 from morello.dialect.target import target_of
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.loops.nest import (
     TilesOfCall,
     build_tile,
@@ -24,6 +24,7 @@ from morello.dialect.transform.subview import Start
 from morello.mlir import dialect, ir
 
 
+@op_of(TileParallel, "main", "remainder")
 def apply_tile_parallel(site: Site, action: TileParallel) -> Left:
     """Build the loops over threads and tiles."""
     dim = site.spec.kind.dims.index(action.dim)
@@ -124,9 +125,3 @@ def _start(thread: ir.Value, items: ir.Value, threads: int, size: int) -> ir.Val
 def _sum(a: ir.Value, b: ir.Value) -> ir.Value:
     total: ir.Value = dialect("arith").AddIOp(a, b).result
     return total
-
-
-TILE_PARALLEL = ActionOp.define(
-    TileParallel, ("main", "remainder"), apply_tile_parallel
-)
-"""The op."""

@@ -9,12 +9,13 @@ from morello.actions import Range
 from morello.dialect.memrefs import index
 from morello.dialect.sizes import set_sizes, size_value, sizes_of
 from morello.dialect.target import target_of
-from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.loops.nest import build_first
 from morello.dialect.transform.price import COUNTED_ATTRIBUTE, is_goal, part_goal
 from morello.mlir import dialect, ir
 
 
+@op_of(Range, "low", "high")
 def apply_range(site: Site, action: Range) -> Left:
     """Build the comparison and both branches."""
     arith, scf = dialect("arith"), dialect("scf")
@@ -39,7 +40,3 @@ def apply_range(site: Site, action: Range) -> Left:
             set_sizes(child, [sizes[n] for n in hole.follows])
             scf.YieldOp([])
     return left
-
-
-RANGE = ActionOp.define(Range, ("low", "high"), apply_range)
-"""The op."""

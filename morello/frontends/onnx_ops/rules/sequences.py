@@ -1,5 +1,7 @@
 """Sequences of tensors, whose lengths are known: what reads one reads its tensors."""
 
+from typing import Any
+
 import numpy as np
 
 from morello.frontends.onnx_ops.expansion import (
@@ -36,7 +38,8 @@ def _inserted(to: Expansion, node: Arguments) -> list[str]:
 
 def _pieces(to: Expansion, node: Arguments) -> list[str]:
     """Slices along an axis: of sizes that are known, or of one, without the axis."""
-    x, sizes = node.input(0), to.known(node.input(1)) if node.input(1) else None
+    x = node.input(0)
+    sizes: Any = to.known(node.input(1)) if node.input(1) else None
     shape = to.shape(x)
     axis = node.get("axis", 0) % len(shape)
     whole = shape[axis]
