@@ -74,6 +74,28 @@ def subview(
     return view
 
 
+def recast(
+    value: ir.Value,
+    kind: ir.MemRefType,
+    offset: Sequence[ir.Value] = (),
+    strides: Sequence[ir.Value] = (),
+) -> ir.Value:
+    """The elements of a memref as one of another type, whose shape is static.
+
+    Args:
+        offset, strides: the values of those that are dynamic in the type, in order.
+    """
+    known, start = kind.get_strides_and_offset()
+    view: ir.Value = (
+        dialect("memref")
+        .ReinterpretCastOp(
+            kind, value, offset, [], strides, [start], list(kind.shape), known
+        )
+        .result
+    )
+    return view
+
+
 def element_type(tensor: TensorSpec) -> ir.Type:
     """The element type of the operand's memref."""
     scalar = ir.Type.parse(tensor.dtype.mlir)

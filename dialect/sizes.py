@@ -14,7 +14,7 @@ from typing import Any
 
 from morello.actions import Hole
 from morello.dialect.attributes import attribute_of, string_of
-from morello.dialect.memrefs import DYNAMIC, index
+from morello.dialect.memrefs import DYNAMIC, index, recast
 from morello.errors import SpecError
 from morello.mlir import dialect, ir
 from morello.spec import Kind, SizeRange, Spec
@@ -208,8 +208,8 @@ def sized_view(
         kind: of the view.
         sizes: of the dimensions whose size a call says.
     """
-    arith, memref = dialect("arith"), dialect("memref")
-    strides, offset = kind.get_strides_and_offset()
+    arith = dialect("arith")
+    strides, _ = kind.get_strides_and_offset()
     values: list[ir.Value] = []
     row = index(1)
     for place in reversed(range(1, len(strides))):
@@ -219,10 +219,7 @@ def sized_view(
         row = arith.MulIOp(row, extent).result
         if strides[place - 1] == DYNAMIC:
             values.append(row)
-    view: ir.Value = memref.ReinterpretCastOp(
-        kind, value, [], [], values[::-1], [offset], list(kind.shape), strides
-    ).result
-    return view
+    return recast(value, kind, strides=values[::-1])
 
 
 def call_size(op: Any, number: int) -> ir.Value:

@@ -11,7 +11,7 @@ those of an argument with dimensions whose size the call says, of these sizes.
 import dataclasses
 from typing import ClassVar
 
-from morello.dialect.memrefs import index
+from morello.dialect.memrefs import index, recast
 from morello.dialect.sizes import places_of_sizes, sized_view, sizes_taken
 from morello.mlir import all_ops, defined_functions, dialect, ir
 from morello.passes.base import Pass, PassFailure
@@ -182,15 +182,11 @@ def _take_rows(function: ir.Operation) -> None:
 
 def _rows_apart(value: ir.Value, row: ir.Value, kind: ir.MemRefType) -> ir.Value:
     """Give an argument rows ``row`` elements apart: batches follow each other."""
-    arith, memref = dialect("arith"), dialect("memref")
+    arith = dialect("arith")
     steps = [row]
     for extent in reversed(kind.shape[1:-1]):
         steps.append(arith.MulIOp(steps[-1], index(extent)).result)
-    shape, strides = list(kind.shape), [*[_DYNAMIC] * len(steps), 1]
-    view: ir.Value = memref.ReinterpretCastOp(
-        kind, value, [], [], steps[::-1], [0], shape, strides
-    ).result
-    return view
+    return recast(value, kind, strides=steps[::-1])
 
 
 @dataclasses.dataclass(frozen=True)

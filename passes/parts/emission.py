@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from morello.dialect.memrefs import whole_type
+from morello.dialect.memrefs import strided, whole_type
 from morello.dialect.sizes import call_size, size_value
 from morello.kernels.code.range_check import write_range_check
 from morello.kernels.code.vectors import pieces
@@ -253,10 +253,8 @@ class MlirEmitter(Indices):
         sizes = buffer.sizes
         # A tile has an offset and strides of its own.
         strides, offset = ir.MemRefType(buffer.value.type).get_strides_and_offset()
-        layout = ir.StridedLayoutAttr.get(offset, [strides[d] for d in order])
-        kind = ir.MemRefType.get(
-            [sizes[d] for d in order], element_type(buffer.tensor.dtype), layout
-        )
+        shape, apart = [sizes[d] for d in order], [strides[d] for d in order]
+        kind = strided(shape, element_type(buffer.tensor.dtype), offset, apart)
         permutation = ir.AffineMap.get_permutation(order)
         value = memref.TransposeOp(
             kind, buffer.value, ir.AffineMapAttr.get(permutation)

@@ -11,6 +11,7 @@ from morello.dialect.memrefs import (
     DYNAMIC,
     index,
     moved,
+    recast,
     scaled,
     sized_type,
     strided,
@@ -184,10 +185,7 @@ def _fewer_axes(
         if stride == DYNAMIC
     ]
     begin = [parts[1]] if offset == DYNAMIC else []
-    view: ir.Value = memref.ReinterpretCastOp(
-        kind, parts[0], begin, [], apart, [offset], list(kind.shape), strides
-    ).result
-    return view
+    return recast(parts[0], kind, begin, apart)
 
 
 def _times(value: ir.Value, by: int) -> ir.Value:
@@ -251,11 +249,8 @@ def overlapping(
     source = ir.MemRefType(value.type)
     _, offset = source.get_strides_and_offset()
     kind = strided(shape, source.element_type, offset, steps)
-    base, offsets, memref = value, [], dialect("memref")
-    if offset == DYNAMIC:  # of a tile: a cast counts from the beginning of the whole
-        whole = memref.ExtractStridedMetadataOp(value).results
-        base, offsets = whole[0], [whole[1]]
-    view: ir.Value = memref.ReinterpretCastOp(
-        kind, base, offsets, [], [], [offset], shape, steps
-    ).result
-    return view
+    if offset != DYNAMIC:
+        return recast(value, kind)
+    # Of a tile: a cast counts from the beginning of the whole.
+    whole = dialect("memref").ExtractStridedMetadataOp(value).results
+    return recast(whole[0], kind, [whole[1]])

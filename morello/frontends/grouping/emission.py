@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import DYNAMIC, index, sized_type
+from morello.dialect.memrefs import DYNAMIC, index, recast, sized_type, strided
 from morello.dialect.sizes import sized_view, sizes_attribute
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.frontends.grouping.group_dims import row_major
@@ -194,15 +194,9 @@ def _part_function(
 
 def _moved(value: ir.Value, operand: Operand, offset: ir.Value) -> ir.Value:
     """An operand that begins at an offset which is known in a call."""
-    shape, strides = list(operand.shape), _strides(operand)
-    layout = ir.StridedLayoutAttr.get(ir.ShapedType.get_dynamic_size(), strides)
-    wanted = ir.MemRefType.get(shape, ir.MemRefType(value.type).element_type, layout)
-    memref = dialect("memref")
-    start = ir.ShapedType.get_dynamic_size()
-    moved: ir.Value = memref.ReinterpretCastOp(
-        wanted, value, [offset], [], [], [start], shape, strides
-    ).result
-    return moved
+    element = ir.MemRefType(value.type).element_type
+    wanted = strided(operand.shape, element, DYNAMIC, _strides(operand))
+    return recast(value, wanted, [offset])
 
 
 def _plain_function(part: PlainPart, name: str) -> Any:
@@ -231,10 +225,7 @@ def _plain_operands(
     types = list(callee.attributes["function_type"].value.inputs)
     memrefs = []
     for tensor in part.inputs:
-        root = tensors.root(tensor)
-        memrefs.append(
-            _whole(known[root], root, tensors.all[tensor].shape, types.pop(0))
-        )
+        memrefs.append(_seen_as(known[tensors.root(tensor)], types.pop(0)))
     for tensor in part.outputs:
         wanted = types.pop(0)
         if tensor < 0:
@@ -243,17 +234,9 @@ def _plain_operands(
         if tensor not in known:
             known[tensor] = dialect("memref").AllocOp(wanted, [], []).result
         # A result of the model may have another shape.
-        shape = tensors.all[tensor].shape
-        memrefs.append(_whole(known[tensor], tensor, shape, wanted))
+        memrefs.append(_seen_as(known[tensor], wanted))
     memrefs += [dialect("memref").AllocOp(kind, [], []).result for kind in types]
     return memrefs
-
-
-def _whole(
-    value: ir.Value, root: int, shape: tuple[int, ...], wanted: ir.MemRefType
-) -> ir.Value:
-    """All of a memref in another shape."""
-    return _seen_as(value, Operand(root, 0, shape, tuple(row_major(shape))), wanted)
 
 
 def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
@@ -346,7 +329,7 @@ def _operands(
             operand = dataclasses.replace(operand, offset=0)
         wanted = _operand_type(tensors, operand)
         strides = [_stride(tensors, operand, axis, call) for axis in operand.sized]
-        memref = _seen_as(known[operand.tensor], operand, wanted, strides)
+        memref = _seen_as(known[operand.tensor], wanted, strides)
         kind = _sized(wanted, spec, place) if operand.is_gapless else wanted
         if kind != wanted:
             varying = varying_places(spec, place)
@@ -382,8 +365,7 @@ def _operand_type(tensors: Tensors, operand: Operand) -> ir.MemRefType:
     strides = _strides(operand)
     for axis in operand.sized:
         strides[axis] = DYNAMIC
-    layout = ir.StridedLayoutAttr.get(operand.offset, strides)
-    return ir.MemRefType.get(list(operand.shape), whole.element_type, layout)
+    return strided(operand.shape, whole.element_type, operand.offset, strides)
 
 
 def _stride(tensors: Tensors, operand: Operand, axis: int, call: ir.Value) -> ir.Value:
@@ -414,8 +396,8 @@ def _sized(whole: ir.MemRefType, spec: Spec, place: int) -> ir.MemRefType:
     strides, _ = kind.get_strides_and_offset()
     if DYNAMIC not in strides:
         return whole
-    layout = ir.StridedLayoutAttr.get(whole.get_strides_and_offset()[1], strides)
-    return ir.MemRefType.get(list(whole.shape), whole.element_type, layout)
+    _, offset = whole.get_strides_and_offset()
+    return strided(whole.shape, whole.element_type, offset, strides)
 
 
 def _strides(operand: Operand) -> list[int]:
@@ -423,24 +405,11 @@ def _strides(operand: Operand) -> list[int]:
 
 
 def _seen_as(
-    value: ir.Value,
-    operand: Operand,
-    wanted: ir.MemRefType,
-    sized: Sequence[ir.Value] = (),
+    value: ir.Value, wanted: ir.MemRefType, sized: Sequence[ir.Value] = ()
 ) -> ir.Value:
-    """The part of a row-major memref that an operand is, in its shape.
+    """All of a row-major memref, or a part of it, as another type.
 
     Args:
         sized: its strides that a call says.
     """
-    if value.type == wanted:
-        return value
-    shape, strides = list(operand.shape), wanted.get_strides_and_offset()[0]
-    memref: ir.Value = (
-        dialect("memref")
-        .ReinterpretCastOp(
-            wanted, value, [], [], list(sized), [operand.offset], shape, strides
-        )
-        .result
-    )
-    return memref
+    return value if value.type == wanted else recast(value, wanted, strides=sized)
