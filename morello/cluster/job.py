@@ -71,28 +71,44 @@ class Job:
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
-    """A job that has ended."""
+class Solved:
+    """A search that has ended."""
 
-    job: Job
-    worker: str
-    """The machine and process that did it."""
+    spec: str
+    """Text of the Spec in the shortest form."""
     seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    """Seconds of CPU time of that process during the job."""
+    cpu_seconds: float | None = None
+    """Seconds of CPU time of the process that searched; None if unknown."""
     tables: int = 0
-    solved: int = 0
-    """Specs that were solved; 0 if everything was there."""
+    specs: int = 0
+    """How many Specs were solved for it; 0 if everything was in the database."""
     cost: int = 0
     """Millicycles of the best program."""
+    worker: str = ""
+    """The machine and process that searched."""
     error: str = ""
     """Message of an error; empty if there was none."""
+    measured: tuple[MeasuredRow, ...] = ()
+    """The programs that were timed: the model's choice first."""
+
+    def of(self, solution: Solution) -> "Solved":
+        """The search with what it has found."""
+        count, cost = solution.statistics, solution.impl.cost
+        return dataclasses.replace(
+            self, tables=count.tables, specs=count.specs, cost=cost
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What comes back of a job."""
+
+    job: Job
+    solved: Solved
     refusal: str = ""
     """Why the worker may not do jobs of this client; empty if it may."""
     database: bytes = dataclasses.field(default=b"", repr=False)
     """A database file with all that was solved."""
-    measured: tuple[MeasuredRow, ...] = dataclasses.field(default=(), repr=False)
-    """Programs that were timed, if the job asks for it."""
 
 
 def perform(job: Job, layer: bytes = b"") -> Answer:
@@ -104,9 +120,10 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
             what was measured.
     """
     worker = f"{platform.node()}, process {os.getpid()}"
+    solved = Solved(job.spec, worker=worker)
     refusal = refusal_of(job)
     if refusal:
-        return Answer(job, worker, refusal=f"{worker}, {refusal}")
+        return Answer(job, solved, f"{worker}, {refusal}")
     start, cpu = time.perf_counter(), time.process_time()
     solution: Solution | None = None
     rows: tuple[MeasuredRow, ...] = ()
@@ -133,22 +150,16 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
             error = str(caught)
         except MemoryError:
             error = "out of memory"
-    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    if solution is None:
-        return Answer(job, worker, seconds, cpu, error=error)
-    count = solution.statistics
-    return Answer(
-        job,
-        worker,
-        seconds,
-        cpu,
-        count.tables,
-        count.specs,
-        solution.impl.cost,
-        error,
-        database=data,
+    solved = dataclasses.replace(
+        solved,
+        seconds=time.perf_counter() - start,
+        cpu_seconds=time.process_time() - cpu,
+        error=error,
         measured=rows,
     )
+    if solution is None:
+        return Answer(job, solved)
+    return Answer(job, solved.of(solution), database=data)
 
 
 def refusal_of(job: Job) -> str:

@@ -4,7 +4,6 @@ The client hands out jobs, merges the databases that come back, and hands out ag
 was lost with a worker. A worker needs to import Morello, and to see nothing else.
 """
 
-import dataclasses
 import tempfile
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import (
@@ -17,7 +16,7 @@ from concurrent.futures import (
 )
 from pathlib import Path
 
-from morello.cluster.job import Answer, Job, perform
+from morello.cluster.job import Answer, Job, Solved, perform
 from morello.cluster.waves import Waves, largest_first
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
@@ -40,28 +39,6 @@ what they save. Programs and pins always go."""
 
 class ClusterError(MorelloError):
     """Workers that cannot be used."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Solved:
-    """A search that has ended."""
-
-    spec: str
-    """Text of the Spec in the shortest form."""
-    seconds: float
-    cpu_seconds: float | None = None
-    """Seconds of CPU time of the process that searched; None if unknown."""
-    tables: int = 0
-    specs: int = 0
-    """How many Specs were solved for it; 0 if everything was in the database."""
-    cost: int = 0
-    """Millicycles of the best program."""
-    worker: str = ""
-    """The machine and process that searched."""
-    error: str = ""
-    """Message of an error; empty if there was none."""
-    measured: tuple[MeasuredRow, ...] = ()
-    """The programs that `tune_all` timed: the model's choice first."""
 
 
 MakeExecutor = Callable[[], Executor]
@@ -212,23 +189,9 @@ def _run(
             if not hands.busy:
                 return
             for answer in hands.take(known):
-                known.merge(answer.database, answer.measured)
+                known.merge(answer.database, answer.solved.measured)
                 waves.came(families[answer.job])
-                yield _solved(answer)
-
-
-def _solved(answer: Answer) -> Solved:
-    return Solved(
-        answer.job.spec,
-        answer.seconds,
-        answer.cpu_seconds,
-        answer.tables,
-        answer.solved,
-        answer.cost,
-        answer.worker,
-        answer.error,
-        answer.measured,
-    )
+                yield answer.solved
 
 
 class _Known:
@@ -345,7 +308,7 @@ class _Hands:
                 answer = future.result()
             except Exception as error:  # noqa: BLE001 (whatever the executor raises)
                 if not self._is_lost(error, job):
-                    yield Answer(job, "", error=_words(error))
+                    yield Answer(job, Solved(job.spec, error=_words(error)))
                     continue
                 self.give(job, known.layer)
                 continue

@@ -4,8 +4,8 @@ from collections.abc import Generator, Iterable
 from concurrent.futures import Executor
 from numbers import Real
 
-from morello.cluster.job import Job
-from morello.cluster.solve_all import MakeExecutor, Solved, run_all
+from morello.cluster.job import Job, Solved
+from morello.cluster.solve_all import MakeExecutor, run_all
 from morello.compiler.goal import TUNING_SECONDS
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count

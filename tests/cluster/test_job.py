@@ -26,10 +26,10 @@ def test_an_answer_has_all_that_was_found(tmp_path: Path) -> None:
     job = pickle.loads(pickle.dumps(Job.of(TEXT, AVX2, 1)))
     answer = pickle.loads(pickle.dumps(perform(job)))
     assert answer.job == job
-    assert not answer.error
-    assert answer.solved > 0
+    assert not answer.solved.error
+    assert answer.solved.specs > 0
     spec = parse_spec(TEXT, AVX2.limits)
-    assert answer.cost == best_program(spec, AVX2).impl.cost
+    assert answer.solved.cost == best_program(spec, AVX2).impl.cost
     with opened(tmp_path / "x.sqlite", is_writable=True) as database:
         assert merge_bytes(answer.database, database) == len(list(database.rows())) > 0
         assert merge_bytes(answer.database, database) == 0
@@ -40,12 +40,13 @@ def test_an_answer_has_all_that_was_found(tmp_path: Path) -> None:
 def test_a_job_starts_from_what_is_known() -> None:
     job = Job.of(TEXT, AVX2, 1)
     again = perform(job, perform(job).database)
-    assert (again.solved, again.cost) == (0, perform(job).cost)
+    assert again.solved.specs == 0
+    assert again.solved.cost == perform(job).solved.cost
 
 
 def test_a_spec_without_a_program_is_an_error() -> None:
     answer = perform(Job.of("matmul_accum:2x2x2:bf16,bf16,f32:l2=0:l1=0", AVX2, 1))
-    assert "no program exists" in answer.error
+    assert "no program exists" in answer.solved.error
     assert not answer.refusal
 
 

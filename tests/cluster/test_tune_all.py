@@ -44,9 +44,9 @@ def test_what_workers_measure_is_the_choice(tmp_path: Path) -> None:
 
 def test_an_open_layout_is_settled_and_searches_alone_time_nothing() -> None:
     answer = perform(Job.of("matmul:1x8x16:f32:rhs=any", AVX2, 1, 0.1))
-    assert not answer.error
-    assert "rhs=any" not in answer.measured[0].key.spec
-    assert not perform(Job.of(SPECS[0], AVX2, 1)).measured
+    assert not answer.solved.error
+    assert "rhs=any" not in answer.solved.measured[0].key.spec
+    assert not perform(Job.of(SPECS[0], AVX2, 1)).solved.measured
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), 1e6, "long"])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import morello
-from morello.cluster.solve_all import Solved
+from morello.cluster.job import Solved
 from morello.machine import AVX2
 from morello.search import best_program
 from morello.search.storage.database import Database
@@ -23,7 +23,7 @@ from morello.tools.input_output import UsageError
 from morello.tools.morello import main
 from morello.tools.subcommands.db import info
 from morello.tools.subcommands.precompute import _progress, _summary, _together
-from morello.tools.subcommands.workers import Done, Job, solve, solve_all
+from morello.tools.subcommands.workers import Job, solve, solve_all
 from tests.database.small import TEXTS
 from tests.tool import Tool
 
@@ -289,9 +289,9 @@ def test_a_process_that_dies_fails_its_spec_alone(tmp_path: Path) -> None:
     quick = Job(TEXTS[0], "avx2", 1, path)
     killer = threading.Thread(target=_kill_a_child)
     killer.start()
-    results: list[Done] = list(solve_all([slow, quick], 1))
+    results = list(solve_all([slow, quick], 1))
     killer.join()
-    assert [done.job for done in results] == [slow, quick]
+    assert [done.spec for done in results] == [slow.spec, quick.spec]
     assert results[0].error.startswith("its process ended with SIGKILL (out of memory?")
     assert not results[1].error
     best = best_program(parse_spec(TEXTS[0], AVX2.limits), AVX2).impl
@@ -336,7 +336,7 @@ def test_ctrl_c_stops_at_once_and_loses_nothing(tmp_path: Path) -> None:
     assert main(["db", "verify", "--db", path]) == 0
     for spec in solved:
         done = solve(Job(spec, "avx2", 1, path))
-        assert not done.solved, f"{spec} was not stored"
+        assert not done.specs, f"{spec} was not stored"
 
 
 def test_what_is_solved_but_not_stored_has_failed_alone() -> None:

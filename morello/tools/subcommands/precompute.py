@@ -10,7 +10,8 @@ from collections.abc import Generator
 from typing import Any
 
 from morello.cluster.dask import DaskExecutor
-from morello.cluster.solve_all import Solved, solve_all
+from morello.cluster.job import Solved
+from morello.cluster.solve_all import solve_all
 from morello.cluster.tune_all import tune_all
 from morello.cluster.waves import largest_first
 from morello.compiler.threads import thread_count
@@ -115,17 +116,7 @@ def _searches(plan: _Plan, options: PrecomputeOptions) -> Generator[Solved, None
 def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
     words = plan.target_name, plan.threads, plan.db, plan.tune, plan.programs
     jobs = [Job(first, *words, tuple(rest)) for first, *rest in plan.jobs]
-    with contextlib.closing(solve_jobs(jobs, processes, plan.seconds)) as results:
-        for done in results:
-            yield Solved(
-                done.job.spec,
-                done.seconds,
-                tables=done.tables,
-                specs=done.solved,
-                cost=done.cost,
-                error=done.error,
-                measured=done.measured,
-            )
+    return solve_jobs(jobs, processes, plan.seconds)
 
 
 def _together(specs: list[str], target: Target) -> list[tuple[str, ...]]:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Generator, Sequence
 
 from morello.cluster.job import Job as ClusterJob
-from morello.cluster.job import search, search_family, tuned
+from morello.cluster.job import Solved, search, search_family, tuned
 from morello.errors import MorelloError
 from morello.machine import find_target
 from morello.processes.pool import work_off
@@ -44,26 +44,9 @@ class Job:
         return (alone, *others)
 
 
-@dataclasses.dataclass(frozen=True)
-class Done:
-    """A search that has ended."""
-
-    job: Job
-    seconds: float
-    tables: int = 0
-    solved: int = 0
-    """Specs that were solved; 0 if everything was in the database."""
-    cost: int = 0
-    """Millicycles of the best program."""
-    error: str = ""
-    """Message of an error; empty if there was none."""
-    measured: tuple[MeasuredRow, ...] = ()
-    """The programs that were timed."""
-
-
 def solve_all(
     jobs: Sequence[Job], processes: int, seconds: float | None = None
-) -> Generator[Done, None, None]:
+) -> Generator[Solved, None, None]:
     """The results of ``jobs``, as they come, by at most so many processes at a time.
 
     Closing the iterator ends the processes.
@@ -79,11 +62,11 @@ def solve_all(
     with contextlib.closing(work_off(take, solve_each, processes, seconds)) as results:
         for ended in results:
             for job in ended.job.each if ended.death else ():
-                yield Done(job, ended.seconds, error=ended.death)
+                yield Solved(job.spec, ended.seconds, error=ended.death)
             yield from ended.result or ()
 
 
-def solve_each(job: Job) -> list[Done]:
+def solve_each(job: Job) -> list[Solved]:
     """Do a job of one Spec or more in this process."""
     if job.others:
         # Where that is refused, each Spec says why by itself.
@@ -92,7 +75,7 @@ def solve_each(job: Job) -> list[Done]:
     return list(map(solve, job.each))
 
 
-def _solve_together(job: Job) -> list[Done]:
+def _solve_together(job: Job) -> list[Solved]:
     """The results of Specs that differ in their sizes alone.
 
     Raises:
@@ -102,12 +85,12 @@ def _solve_together(job: Job) -> list[Done]:
     specs = tuple(one.spec for one in job.each)
     solutions = search_family(specs, job.target, database)
     return [
-        Done(one, count.seconds, count.tables, count.specs, impl.cost)
-        for one, (impl, count) in zip(job.each, solutions, strict=True)
+        Solved(spec, count.seconds, None, count.tables, count.specs, impl.cost)
+        for spec, (impl, count) in zip(specs, solutions, strict=True)
     ]
 
 
-def solve(job: Job) -> Done:
+def solve(job: Job) -> Solved:
     """Do a job of one Spec in this process."""
     start = time.perf_counter()
     try:
@@ -121,17 +104,11 @@ def solve(job: Job) -> Done:
                 job.spec, find_target(job.target), job.threads, job.tune
             )
             rows = tuned(wanted, database).rows
-    except MorelloError as error:
-        return Done(job, time.perf_counter() - start, error=str(error))
+    except MorelloError as refusal:
+        return Solved(job.spec, time.perf_counter() - start, error=str(refusal))
     except MemoryError:
-        return Done(job, time.perf_counter() - start, error="out of memory")
+        return Solved(job.spec, time.perf_counter() - start, error="out of memory")
     is_lost = database is None or database.top is None
-    return Done(
-        job,
-        time.perf_counter() - start,
-        solution.statistics.tables,
-        solution.statistics.specs,
-        solution.impl.cost,
-        "solved, but the database cannot be written" if is_lost else "",
-        rows,
-    )
+    error = "solved, but the database cannot be written" if is_lost else ""
+    seconds = time.perf_counter() - start
+    return Solved(job.spec, seconds, error=error, measured=rows).of(solution)
