@@ -73,6 +73,33 @@ def dialect(name: str) -> Any:
     return importlib.import_module(f"{BACKEND}.dialects.{name}")
 
 
+def build_value(
+    name: str, kind: "ir.Type", *operands: "ir.Value", **attributes: "ir.Attribute"
+) -> "ir.Value":
+    """The one result of a new op, at the insertion point and the current location."""
+    op = ir.Operation.create(name, [kind], list(operands), attributes)
+    return op.results[0]
+
+
+def replace_op(op: "ir.Operation", *values: "ir.Value") -> None:
+    """Remove an op; what read its results reads other values."""
+    for result, value in zip(op.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    op.erase()
+
+
+def maker(value: "ir.Value", name: str) -> Any:
+    """The op that makes a value, if it has this name; else None."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) or owner.name != name else owner
+
+
+def known_index(value: "ir.Value") -> int | None:
+    """The number that an index or an integer is; None for what is computed."""
+    constant = maker(value, "arith.constant")
+    return constant and int(ir.IntegerAttr(constant.attributes["value"]).value)
+
+
 def generic(
     kind: "ir.Type",
     operands: "Sequence[ir.Value]",
@@ -121,7 +148,11 @@ __all__ = [
     "PassDisplayMode",
     "PassManager",
     "all_ops",
+    "build_value",
     "dialect",
     "ir",
+    "known_index",
+    "maker",
+    "replace_op",
     "rewrite",
 ]

@@ -11,7 +11,7 @@ from morello.dialect.range_check import RangeCheckOp, read_range_check
 from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
 from morello.machine.isa import AVX2, Op
-from morello.mlir import all_ops, ir
+from morello.mlir import all_ops, ir, replace_op
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.emission import emit_kernel, emit_range_check
 from morello.passes.parts.float_control import guard_float_control
@@ -131,5 +131,4 @@ class LowerKernels(Pass):
         for op in looks:
             tensor, sizes, part = read_range_check(op)
             value = emit_range_check(op.operands[0], tensor, sizes, part, AVX2, op)
-            op.results[0].replace_all_uses_with(value)
-            op.erase()
+            replace_op(op, value)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from morello.dialect.attributes import i64_attr
 from morello.dialect.sizes import sizes_taken
-from morello.mlir import all_ops, defined_functions, dialect, ir
+from morello.mlir import all_ops, defined_functions, dialect, ir, replace_op
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.buffers import Buffers, callee_of, iterations
 from morello.passes.parts.placement import Lifetime, place
@@ -44,8 +44,7 @@ class _Slot:
                 stride = arith.ConstantOp(index, self.stride)
                 at = arith.AddIOp(at, arith.MulIOp(iteration, stride)).result
             view = memref.ViewOp(self.alloc.results[0].type, workspace, at, [])
-        self.alloc.results[0].replace_all_uses_with(view.result)
-        self.alloc.erase()
+        replace_op(self.alloc, view.result)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,9 +189,7 @@ def _give_workspace(call: ir.Operation, size: int, sized: int) -> None:
         operands = list(call.operands)
         operands.insert(len(operands) - sized, buffer)
         new = func.CallOp(results, callee, operands)
-    for old, result in zip(call.results, new.results, strict=True):
-        old.replace_all_uses_with(result)
-    call.erase()
+    replace_op(call, *new.results)
 
 
 def _refuse_calls(

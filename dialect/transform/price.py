@@ -14,7 +14,7 @@ from morello.dialect.attributes import attribute_of, i64_attr, int_of, string_of
 from morello.dialect.ops import spec_ops
 from morello.errors import SpecError
 from morello.machine import Target
-from morello.mlir import ir
+from morello.mlir import ir, known_index
 from morello.spec import Spec, parse_spec, print_spec
 
 COST_ATTRIBUTE = "morello.cost"
@@ -148,17 +148,9 @@ def _function(op: ir.Operation) -> ir.Operation | None:
 
 def _trips(loop: ir.Operation) -> int:
     """The trips of a loop; 1 where bounds are not known, as of one around a Spec."""
-    bounds = [_constant(loop.operands[i]) for i in range(3)]
+    bounds = [known_index(loop.operands[i]) for i in range(3)]
     known = [bound for bound in bounds if bound is not None]
     if len(known) < len(bounds) or known[2] < 1:
         return 1
     lower, upper, step = known
     return max(-(-(upper - lower) // step), 0)
-
-
-def _constant(value: ir.Value) -> int | None:
-    """The number that an index constant is; None for what is computed."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(owner.attributes["value"]).value)

@@ -7,7 +7,7 @@ changes nothing.
 import dataclasses
 from collections.abc import Iterator
 
-from morello.mlir import ir
+from morello.mlir import ir, known_index
 from morello.passes.base import PassFailure
 from morello.passes.parts.placement import Lifetime
 
@@ -107,7 +107,7 @@ def iterations(loop: ir.Operation) -> int:
     Raises:
         PassFailure: it has another form, or bounds that are not known.
     """
-    bounds = [_constant(operand) for operand in loop.operands]
+    bounds = [known_index(operand) for operand in loop.operands]
     if len(bounds) != 3 or bounds[0] != 0 or bounds[2] != 1 or bounds[1] is None:
         raise PassFailure(
             loop.location,
@@ -115,14 +115,6 @@ def iterations(loop: ir.Operation) -> int:
             "by 1, in one dimension",
         )
     return bounds[1]
-
-
-def _constant(value: ir.Value) -> int | None:
-    """The value of a constant integer or index."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(owner.attributes["value"]).value)
 
 
 def _refuse_branches(op: ir.Operation) -> None:

@@ -8,7 +8,7 @@ it pads: upstream takes one whose result has its source's type for the source.
 import importlib
 from typing import Any
 
-from morello.mlir import BACKEND, all_ops, dialect, ir
+from morello.mlir import BACKEND, all_ops, build_value, dialect, ir, replace_op
 from morello.spec.elements.dtypes import NARROW_FLOATS
 
 _DECOMPOSE = """
@@ -54,12 +54,8 @@ def _cast_and_back(op: ir.Operation) -> None:
         value = op.operands[0]
         for element in (ir.Type.parse(_NARROW[bits].mlir), wide):
             shape = ir.RankedTensorType.get(kind.shape, element)
-            cast = ir.Operation.create(
-                "stablehlo.convert", results=[shape], operands=[value]
-            )
-            value = cast.results[0]
-    op.results[0].replace_all_uses_with(value)
-    op.erase()
+            value = build_value("stablehlo.convert", shape, value)
+    replace_op(op, value)
 
 
 _NARROW = {

@@ -9,7 +9,7 @@ import contextlib
 import operator
 from collections.abc import Callable, Iterator
 
-from morello.mlir import ir, walk
+from morello.mlir import build_value, ir, replace_op, walk
 
 MOST_TRIPS = 32
 """The most trips of a loop that is unrolled."""
@@ -249,9 +249,7 @@ def _choose(op: ir.Operation) -> bool:
     blocks = list(op.regions[place].blocks)
     with ir.InsertionPoint(op), op.location:
         values = _copied(blocks[0], {}) if blocks else []
-    for result, value in zip(op.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    op.erase()
+    replace_op(op, *values)
     return True
 
 
@@ -272,9 +270,7 @@ def _write_out(loop: ir.Operation, trips: list[list[int | None]]) -> None:
                     value if number is None else _constant(loop, argument.type, number)
                 )
             carried = _copied(body, now)
-    for result, value in zip(loop.results, carried, strict=True):
-        result.replace_all_uses_with(value)
-    loop.erase()
+    replace_op(loop, *carried)
 
 
 def _constant(loop: ir.Operation, kind: ir.Type, number: int) -> ir.Value:
@@ -286,10 +282,7 @@ def _constant(loop: ir.Operation, kind: ir.Type, number: int) -> ir.Value:
     else:
         value = ir.IntegerAttr.get(kind, number)
     dialect = "stablehlo" if loop.name == "stablehlo.while" else "arith"
-    constant = ir.Operation.create(
-        f"{dialect}.constant", results=[kind], attributes={"value": value}
-    )
-    return constant.results[0]
+    return build_value(f"{dialect}.constant", kind, value=value)
 
 
 def _copied(body: ir.Block, now: dict[ir.Value, ir.Value]) -> list[ir.Value]:

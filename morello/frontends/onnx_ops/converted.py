@@ -7,7 +7,7 @@ more, and of updates at places that are data neither the greatest nor the least.
 import importlib
 from typing import Any
 
-from morello.mlir import BACKEND, all_ops, ir
+from morello.mlir import BACKEND, all_ops, ir, replace_op
 
 _SHORT, _INT, _LONG = 2, 3, 4
 _NUMBERS = {4: _SHORT, 5: _SHORT, 12: _INT, 13: _LONG}
@@ -34,8 +34,7 @@ def convert(module: ir.Operation) -> None:
             else:
                 continue
         if replacement is not None:
-            op.results[0].replace_all_uses_with(replacement.results[0])
-            op.erase()
+            replace_op(op, *replacement.results)
 
 
 def _cast(op: ir.Operation) -> ir.Operation | None:

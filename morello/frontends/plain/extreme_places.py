@@ -9,7 +9,7 @@ it) of those that are equal to it, or NaN.
 import math
 
 from morello.frontends.linalg.types import index_maps
-from morello.mlir import dialect, generic, ir, walk
+from morello.mlir import dialect, generic, ir, replace_op, walk
 
 _MOVING = {
     "arith.maximumf": (2, 3),
@@ -44,9 +44,7 @@ def find_places(operation: ir.Operation) -> None:
         with reduction.location, ir.InsertionPoint(reduction):
             value = _value(reduction)
             place = _place(reduction, value, takes_first=is_strict)
-        reduction.results[0].replace_all_uses_with(value)
-        reduction.results[1].replace_all_uses_with(place)
-        reduction.erase()
+        replace_op(reduction, value, place)
 
 
 def _ops(generic_op: ir.Operation) -> list[ir.Operation]:

@@ -21,7 +21,7 @@ from morello.frontends.plain.outlining import (
 )
 from morello.frontends.plain.work import is_linear
 from morello.frontends.refusals import OpError
-from morello.mlir import ir
+from morello.mlir import ir, maker
 from morello.spec.elements.dtypes import Dtype
 
 SUMS_OF_ROWS = "rows that are looked up are added up as they are read"
@@ -153,9 +153,8 @@ class Fallback:
         """A constant of elements that no graph has, as an array that is given."""
         if value in self._constants:
             return self._constants[value]
-        op = None if isinstance(value.owner, ir.Block) else value.owner
-        element = element_of(value.type)
-        if op is None or op.name != "arith.constant" or element is None:
+        op, element = maker(value, "arith.constant"), element_of(value.type)
+        if op is None or element is None:
             return None
         attribute = constant_value(op)
         array = stored_array(

@@ -13,7 +13,7 @@ from morello.frontends.linalg.types import extents_of
 from morello.frontends.plain.extreme_places import find_places
 from morello.frontends.plain.scans import loops_of_scans, store_scans
 from morello.frontends.refusals import OpError
-from morello.mlir import PassManager, dialect, ir, walk
+from morello.mlir import PassManager, dialect, ir, known_index, walk
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.runtime.runtime_calls import check_calls
 from morello.runtime.translate import lower_to_llvm_text
@@ -189,7 +189,7 @@ def _leave_loops_to_llvm(module: ir.Operation) -> None:
             for each in ("", _ROLLED)
         )
     for loop in _all(module, "scf.for"):
-        start, end = (_number(bound) for bound in loop.operands[:2])
+        start, end = map(known_index, loop.operands[:2])
         is_long = start is not None and end is not None and end - start >= _VECTOR
         if not _waits_for_memory(loop):
             loop.attributes["loop_annotation"] = rolled if is_long else free
@@ -276,7 +276,7 @@ def _bounds_of(index: ir.Value) -> tuple[int, int] | None:
         loop = index.owner.owner
         if loop.name != "scf.for" or index != index.owner.arguments[0]:
             return None
-        start, end = (_number(bound) for bound in loop.operands[:2])
+        start, end = map(known_index, loop.operands[:2])
         return None if start is None or end is None else (start, end)
     loop = index.owner
     if loop.name != "linalg.index":
@@ -284,13 +284,6 @@ def _bounds_of(index: ir.Value) -> tuple[int, int] | None:
     extents = extents_of(loop.parent)
     dim = ir.IntegerAttr(loop.attributes["dim"]).value
     return None if extents is None else (0, extents[dim])
-
-
-def _number(index: ir.Value) -> int | None:
-    """The number that an index is; None for data."""
-    if isinstance(index.owner, ir.Block) or index.owner.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(index.owner.attributes["value"]).value)
 
 
 def _guard_division(op: ir.Operation) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from morello.frontends.linalg.types import extents_of, index_maps
 from morello.frontends.plain.outlining import captured
-from morello.mlir import ir
+from morello.mlir import ir, maker
 
 SELDOM = "morello.seldom"
 """Attribute of an ``scf.if`` whose branches with much work are seldom taken."""
@@ -37,7 +37,7 @@ def is_linear(op: ir.Operation) -> bool:
 
 def _is_empty(value: ir.Value) -> bool:
     """Whether nobody has written it: the shape of windows, for one."""
-    return not isinstance(value.owner, ir.Block) and value.owner.name == "tensor.empty"
+    return maker(value, "tensor.empty") is not None
 
 
 def _elements(value: ir.Value) -> int:

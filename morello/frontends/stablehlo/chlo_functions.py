@@ -8,7 +8,8 @@ values of ``erfc`` would lose their digits.
 
 from typing import Any
 
-from morello.mlir import all_ops, ir
+from morello.frontends.stablehlo.elements import splat
+from morello.mlir import all_ops, build_value, ir, maker, replace_op
 from morello.spec.functions import ROWS
 
 _MATH = {
@@ -26,12 +27,16 @@ def write_as_math(module: ir.Operation) -> None:
     for op in [op for op in ops if _is_f32(op.results[0])]:
         scaled = _gelu_argument(op) if op.name == "chlo.erfc" else None
         if scaled is None:
-            _replace(op, _op(_MATH[op.name], op, *op.operands))
+            with op.location, ir.InsertionPoint(op):
+                value = build_value(_MATH[op.name], op.results[0].type, *op.operands)
+            replace_op(op, value)
             continue
-        x, scale = scaled
-        inner = _op("stablehlo.multiply", op, x, scale)
-        error = _op("math.erf", op, inner)
-        _replace(op, _op("stablehlo.add", op, error, _ones(op)))
+        (x, scale), kind = scaled, op.results[0].type
+        with op.location, ir.InsertionPoint(op):
+            inner = build_value("stablehlo.multiply", kind, x, scale)
+            error = build_value("math.erf", kind, inner)
+            value = build_value("stablehlo.add", kind, error, splat(kind, 1.0))
+        replace_op(op, value)
 
 
 def _is_f32(value: ir.Value) -> bool:
@@ -39,40 +44,6 @@ def _is_f32(value: ir.Value) -> bool:
     return isinstance(kind, ir.RankedTensorType) and isinstance(
         kind.element_type, ir.F32Type
     )
-
-
-def _op(name: str, at: ir.Operation, *operands: ir.Value) -> ir.Value:
-    """The result of a new op of one shape before another op."""
-    with at.location, ir.InsertionPoint(at):
-        op = ir.Operation.create(
-            name, results=[at.results[0].type], operands=list(operands)
-        )
-    return op.results[0]
-
-
-def _ones(at: ir.Operation) -> ir.Value:
-    kind = at.results[0].type
-    with at.location, ir.InsertionPoint(at):
-        one = ir.FloatAttr.get(ir.F32Type.get(), 1.0)
-        op = ir.Operation.create(
-            "stablehlo.constant",
-            results=[kind],
-            attributes={"value": ir.DenseElementsAttr.get_splat(kind, one)},
-        )
-    return op.results[0]
-
-
-def _replace(op: ir.Operation, value: ir.Value) -> None:
-    op.results[0].replace_all_uses_with(value)
-    op.erase()
-
-
-def maker(value: ir.Value, name: str) -> Any:
-    """The op that makes a value, if it has this name."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return None
-    return owner if owner.name == name else None
 
 
 def _gelu_argument(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:

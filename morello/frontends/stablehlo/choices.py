@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from morello.mlir import all_ops, ir
+from morello.frontends.stablehlo.elements import compared, splat
+from morello.mlir import all_ops, build_value, ir, replace_op
 
 _CHOICES = ("stablehlo.case", "stablehlo.if")
 
@@ -41,12 +42,10 @@ def _select(op: ir.Operation) -> None:
         for condition, branch in zip(conditions, branches[1:], strict=True):
             truth = condition()
             results = [
-                _op("stablehlo.select", other.type, truth, one, other)
+                build_value("stablehlo.select", other.type, truth, one, other)
                 for one, other in zip(branch, results, strict=True)
             ]
-        for old, new in zip(op.results, results, strict=True):
-            old.replace_all_uses_with(new)
-    op.erase()
+    replace_op(op, *results)
 
 
 def _written_out(block: ir.Block, at: ir.Operation) -> list[ir.Value]:
@@ -57,26 +56,5 @@ def _written_out(block: ir.Block, at: ir.Operation) -> list[ir.Value]:
     return list(ops[-1].operands)
 
 
-def _op(name: str, kind: ir.Type, *operands: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, results=[kind], operands=list(operands)).results[0]
-
-
 def _equals(index: ir.Value, number: int) -> ir.Value:
-    truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-    kind = index.type.maybe_downcast()
-    splat = ir.IntegerAttr.get(kind.element_type, number)
-    constant = ir.Operation.create(
-        "stablehlo.constant",
-        results=[kind],
-        attributes={"value": ir.DenseElementsAttr.get_splat(kind, splat)},
-    )
-    return ir.Operation.create(
-        "stablehlo.compare",
-        results=[truth],
-        operands=[index, constant.results[0]],
-        attributes={
-            "comparison_direction": ir.Attribute.parse(
-                "#stablehlo<comparison_direction EQ>"
-            )
-        },
-    ).results[0]
+    return compared("EQ", index, splat(index.type, number))

@@ -3,7 +3,7 @@
 StableHLO's own conversion makes one generic of them, with a condition for each element.
 """
 
-from morello.mlir import all_ops, ir
+from morello.mlir import all_ops, build_value, ir, replace_op
 
 
 def keep_concatenation(module: ir.Operation) -> None:
@@ -14,14 +14,9 @@ def keep_concatenation(module: ir.Operation) -> None:
         number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
         parts = [part for part in op.operands if _has_elements(part)]
         with op.location, ir.InsertionPoint(op):
-            concatenation = ir.Operation.create(
-                "tensor.concat",
-                results=[op.results[0].type],
-                operands=parts or list(op.operands),
-                attributes={"dim": number},
-            )
-        op.results[0].replace_all_uses_with(concatenation.results[0])
-        op.erase()
+            parts = parts or list(op.operands)
+            whole = build_value("tensor.concat", op.results[0].type, *parts, dim=number)
+        replace_op(op, whole)
 
 
 def _has_elements(value: ir.Value) -> bool:

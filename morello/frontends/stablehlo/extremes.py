@@ -6,8 +6,8 @@ have two: the extreme, and the least of the places where an element is it, or is
 
 import math
 
-from morello.frontends.stablehlo.chlo_functions import maker
-from morello.mlir import all_ops, ir
+from morello.frontends.stablehlo.elements import compared, splat
+from morello.mlir import all_ops, build_value, ir, maker, replace_op
 
 _BODY = (
     *("stablehlo.compare NE 0 0", "stablehlo.or 4 5", "stablehlo.compare EQ 0 2"),
@@ -44,11 +44,8 @@ def placed(module: ir.Operation) -> None:
         ):
             continue
         with op.location, ir.InsertionPoint(op):
-            for old, new in zip(
-                op.results, _written(op, dims[0], *extreme), strict=True
-            ):
-                old.replace_all_uses_with(new)
-        op.erase()
+            results = _written(op, dims[0], *extreme)
+        replace_op(op, *results)
 
 
 def _text(block: ir.Block) -> tuple[str, ...]:
@@ -88,23 +85,19 @@ def _is_all(value: ir.Value, number: float) -> bool:
 def _written(op: ir.Operation, dim: int, extreme: str, start: float) -> list[ir.Value]:
     x, kind = op.operands[0], op.operands[0].type.maybe_downcast()
     count = float(kind.get_dim_size(dim))
-    truths = ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_signless(1))
-    least = _reduced(op, x, extreme, _number(start))
+    scalar = ir.RankedTensorType.get([], ir.F32Type.get())
+    least = _reduced(op, x, extreme, splat(scalar, start))
     others = ir.DenseI64ArrayAttr.get([i for i in range(kind.rank) if i != dim])
-    wide = _op("broadcast_in_dim", kind, least, broadcast_dimensions=others)
-    signs = [
-        ir.Attribute.parse(f"#stablehlo<comparison_direction {sign}>")
-        for sign in ("EQ", "NE")
-    ]
-    is_it = _op("compare", truths, x, wide, comparison_direction=signs[0])
-    is_nan = _op("compare", truths, x, x, comparison_direction=signs[1])
-    wide_count = _number(count, kind)
+    spread = "stablehlo.broadcast_in_dim"
+    wide = build_value(spread, kind, least, broadcast_dimensions=others)
+    is_it, is_nan = compared("EQ", x, wide), compared("NE", x, x)
+    wide_count = splat(kind, count)
     axis = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
-    places = _op("iota", kind, iota_dimension=axis)
-    either = _op("or", truths, is_it, is_nan)
-    there = _op("select", kind, either, places, wide_count)
-    place = _reduced(op, there, "minimum", _number(math.inf))
-    return [least, _op("convert", op.results[1].type, place)]
+    places = build_value("stablehlo.iota", kind, iota_dimension=axis)
+    either = build_value("stablehlo.or", is_it.type, is_it, is_nan)
+    there = build_value("stablehlo.select", kind, either, places, wide_count)
+    place = _reduced(op, there, "minimum", splat(scalar, math.inf))
+    return [least, build_value("stablehlo.convert", op.results[1].type, place)]
 
 
 def _reduced(op: ir.Operation, x: ir.Value, name: str, start: ir.Value) -> ir.Value:
@@ -119,25 +112,6 @@ def _reduced(op: ir.Operation, x: ir.Value, name: str, start: ir.Value) -> ir.Va
     scalar = start.type
     block = new.regions[0].blocks.append(scalar, scalar)
     with ir.InsertionPoint(block):
-        result = _op(name, scalar, *block.arguments)
+        result = build_value(f"stablehlo.{name}", scalar, *block.arguments)
         ir.Operation.create("stablehlo.return", operands=[result])
     return new.results[0]
-
-
-def _number(value: float, kind: ir.Type | None = None) -> ir.Value:
-    """A constant of f32: a number, or a tensor of equal ones."""
-    kind = kind or ir.RankedTensorType.get([], ir.F32Type.get())
-    element = ir.FloatAttr.get(ir.F32Type.get(), value)
-    return _op("constant", kind, value=ir.DenseElementsAttr.get_splat(kind, element))
-
-
-def _op(
-    name: str, kind: ir.Type, *operands: ir.Value, **attributes: ir.Attribute
-) -> ir.Value:
-    op = ir.Operation.create(
-        f"stablehlo.{name}",
-        results=[kind],
-        operands=list(operands),
-        attributes=attributes,
-    )
-    return op.results[0]

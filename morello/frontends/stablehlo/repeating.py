@@ -1,6 +1,6 @@
 """Loops whose number of trips is data: ``stablehlo.while`` as ``scf.while``."""
 
-from morello.mlir import all_ops, dialect, ir
+from morello.mlir import all_ops, build_value, dialect, ir, replace_op
 
 
 def repeated(module: ir.Operation) -> None:
@@ -28,27 +28,18 @@ def _repeat(op: ir.Operation) -> None:
     with last.location, ir.InsertionPoint(last):
         ir.Operation.create("scf.yield", operands=_held(last, second))
     last.erase()
-    for old, new in zip(op.results, loop.results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace_op(op, *loop.results)
 
 
 def _held(last: ir.Operation, body: ir.Block) -> list[ir.Value]:
     """The results of a body in the memory of its arguments, as bufferization asks for:
     by copies, since one result may be another one's argument."""
-    name = "bufferization.materialize_in_destination"
+    alloc = "bufferization.alloc_tensor"
+    segments = ir.DenseI32ArrayAttr.get([0, 1, 0])
     fresh = [
-        ir.Operation.create(
-            "bufferization.alloc_tensor",
-            results=[value.type],
-            operands=[value],
-            attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 1, 0])},
-        ).results[0]
+        build_value(alloc, value.type, value, operandSegmentSizes=segments)
         for value in last.operands
     ]
-    return [
-        ir.Operation.create(name, results=[one.type], operands=[one, argument]).results[
-            0
-        ]
-        for one, argument in zip(fresh, body.arguments, strict=True)
-    ]
+    into = "bufferization.materialize_in_destination"
+    pairs = zip(fresh, body.arguments, strict=True)
+    return [build_value(into, one.type, one, argument) for one, argument in pairs]

@@ -6,7 +6,8 @@ LLVM's result is another on each target. XLA gives the nearest integer, and 0 fo
 
 import math
 
-from morello.mlir import all_ops, ir
+from morello.frontends.stablehlo.elements import compared, element_type, splat
+from morello.mlir import all_ops, build_value, ir
 
 _Limits = tuple[float, float]
 
@@ -36,7 +37,7 @@ def saturate_casts(module: ir.Operation) -> None:
         limits = _limits_of_type(op.results[0])
         if limits is None or op.parent.name not in _FUNCTIONS:
             continue
-        if not isinstance(_element(op.operands[0]), ir.FloatType):
+        if not isinstance(element_type(op.operands[0]), ir.FloatType):
             continue
         least, most = _limits(op.operands[0])
         is_byte = limits[1] - limits[0] < 1 << _BYTE
@@ -51,14 +52,10 @@ def saturate_casts(module: ir.Operation) -> None:
                 _select(op, limits)
 
 
-def _element(value: ir.Value) -> ir.Type:
-    return value.type.maybe_downcast().element_type.maybe_downcast()
-
-
 def _limits_of_type(value: ir.Value) -> tuple[int, int] | None:
     """The least and the greatest integer of a tensor's type; None for truth values and
     for other types."""
-    kind = _element(value)
+    kind = element_type(value)
     if not isinstance(kind, ir.IntegerType) or kind.width == 1:
         return None
     if kind.is_unsigned:
@@ -94,16 +91,16 @@ def _limits(value: ir.Value) -> _Limits:
 def _wide(x: ir.Value) -> ir.Value:
     """A tensor of floats that have the limits of bytes, and those of other integers or
     the next number."""
-    element = _element(x)
+    element = element_type(x)
     if isinstance(element, ir.F32Type | ir.F64Type):
         return x
     kind = ir.RankedTensorType.get(x.type.maybe_downcast().shape, ir.F32Type.get())
-    return _op("stablehlo.convert", kind, x)
+    return build_value("stablehlo.convert", kind, x)
 
 
 def _clamped(x: ir.Value, limits: tuple[int, int]) -> ir.Value:
-    least, most = (_splat(x.type, f"{limit:.1f}") for limit in limits)
-    return _op("stablehlo.clamp", x.type, least, x, most)
+    least, most = (splat(x.type, float(limit)) for limit in limits)
+    return build_value("stablehlo.clamp", x.type, least, x, most)
 
 
 def _select(cast: ir.Operation, limits: tuple[int, int]) -> None:
@@ -113,33 +110,12 @@ def _select(cast: ir.Operation, limits: tuple[int, int]) -> None:
     integer = result
     least, most = limits
     for direction, other, number in (
-        ("GE", _splat(x.type, f"{most + 1:.1f}"), most),
-        ("LT", _splat(x.type, f"{least:.1f}"), least),
+        ("GE", splat(x.type, float(most + 1)), most),
+        ("LT", splat(x.type, float(least)), least),
         ("NE", x, 0),
     ):
-        shape = x.type.maybe_downcast().shape
-        truth = ir.Operation.create(
-            "stablehlo.compare",
-            results=[ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(1))],
-            operands=[x, other],
-            attributes={
-                "comparison_direction": ir.Attribute.parse(
-                    f"#stablehlo<comparison_direction {direction}>"
-                )
-            },
-        ).results[0]
-        chosen = _splat(result.type, str(number))
-        integer = _op("stablehlo.select", result.type, truth, chosen, integer)
+        truth = compared(direction, x, other)
+        chosen = splat(result.type, number)
+        integer = build_value("stablehlo.select", result.type, truth, chosen, integer)
     for use in users:
         use.owner.operands[use.operand_number] = integer
-
-
-def _splat(kind: ir.Type, number: str) -> ir.Value:
-    value = ir.Attribute.parse(f"dense<{number}> : {kind}")
-    return ir.Operation.create(
-        "stablehlo.constant", results=[kind], attributes={"value": value}
-    ).results[0]
-
-
-def _op(name: str, kind: ir.Type, *operands: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, results=[kind], operands=list(operands)).results[0]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from morello.frontends.plain.outlining import renamed
-from morello.mlir import PassManager, dialect, ir
+from morello.mlir import PassManager, build_value, dialect, ir
 
 _TO_LINALG = "builtin.module(stablehlo-legalize-to-linalg,linalg-generalize-named-ops)"
 
@@ -140,5 +140,4 @@ def as_type(value: ir.Value, kind: ir.Type) -> ir.Value:
     """A value as one of a type that differs in signs at most."""
     if value.type == kind:
         return value
-    cast = "builtin.unrealized_conversion_cast"
-    return ir.Operation.create(cast, results=[kind], operands=[value]).results[0]
+    return build_value("builtin.unrealized_conversion_cast", kind, value)

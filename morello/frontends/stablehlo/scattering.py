@@ -14,7 +14,7 @@ from morello.frontends.stablehlo.scalar_body import (
     nested,
     signless,
 )
-from morello.mlir import BACKEND, all_ops, dialect, ir
+from morello.mlir import BACKEND, all_ops, dialect, ir, replace_op
 
 _INPUTS = 3
 """Operands of a scatter into one tensor: that, places, and updates."""
@@ -109,8 +109,7 @@ class _Scatter:
             into = signless(self.into)
             (result,) = nested(self.update_shape, [into], self._updated)
             result = as_type(result, self.into.type)
-        self.op.results[0].replace_all_uses_with(result)
-        self.op.erase()
+        replace_op(self.op, result)
 
     def _updated(
         self, tensors: list[ir.Value], update: list[ir.Value]

@@ -10,6 +10,7 @@ import abc
 from collections.abc import Callable, Sequence
 
 from morello.frontends.plain.work import SELDOM
+from morello.frontends.stablehlo.elements import element_type
 from morello.frontends.stablehlo.keyed_sorts import sorted_by_keys
 from morello.frontends.stablehlo.scalar_body import (
     ScalarBody,
@@ -18,7 +19,7 @@ from morello.frontends.stablehlo.scalar_body import (
     nested,
     signless,
 )
-from morello.mlir import all_ops, dialect, ir
+from morello.mlir import all_ops, dialect, ir, replace_op
 
 Numbers = Sequence[ir.Value]
 Order = Callable[..., ir.Value]
@@ -44,9 +45,7 @@ def ordered_of_torch(module: ir.Operation) -> None:
             continue
         with op.location, ir.InsertionPoint(op):
             tensors = sorted_by_keys(list(op.operands), axis, is_down)
-        for old, new in zip(op.results, tensors, strict=True):
-            old.replace_all_uses_with(new)
-        op.erase()
+        replace_op(op, *tensors)
 
 
 def _is_down(compare: ir.Operation) -> bool:
@@ -93,12 +92,12 @@ def _order(op: ir.Operation, is_before: Order) -> None:
             tensors = _Merge(is_before, tensors, axis, width, most).run()
         width = min(2 * width, most)
     with op.location, ir.InsertionPoint(op):
+        signed = []
         for old, new in zip(op.results, tensors, strict=True):
-            kind = new.type.maybe_downcast()
-            element = old.type.maybe_downcast().element_type
-            signed = ir.RankedTensorType.get(kind.shape, element)
-            old.replace_all_uses_with(as_type(new, signed))
-    op.erase()
+            shape = new.type.maybe_downcast().shape
+            kind = ir.RankedTensorType.get(shape, element_type(old))
+            signed.append(as_type(new, kind))
+    replace_op(op, *signed)
 
 
 def _axis(op: ir.Operation) -> tuple[int, Sequence[int]]:

@@ -12,7 +12,7 @@ from morello.frontends.stablehlo.scalar_body import (
     nested,
     signless,
 )
-from morello.mlir import all_ops, dialect, ir
+from morello.mlir import all_ops, build_value, dialect, ir, replace_op
 
 
 def scattered_to_windows(module: ir.Operation) -> None:
@@ -51,17 +51,13 @@ class _WindowScatter:
         """Write the loop, and remove the op."""
         old, start = self.op.results[0], self.op.operands[2]
         with self.op.location, ir.InsertionPoint(self.op):
-            into = ir.Operation.create(
-                "stablehlo.broadcast_in_dim",
-                results=[old.type],
-                operands=[start],
-                attributes={"broadcast_dimensions": ir.DenseI64ArrayAttr.get([])},
-            ).results[0]
+            none = ir.DenseI64ArrayAttr.get([])
+            spread = "stablehlo.broadcast_in_dim"
+            into = build_value(spread, old.type, start, broadcast_dimensions=none)
             self.operand, self.source = map(signless, self.op.operands[:2])
             (result,) = nested(self.source_shape, [signless(into)], self._scattered)
             result = as_type(result, old.type)
-        old.replace_all_uses_with(result)
-        self.op.erase()
+        replace_op(self.op, result)
 
     def _scattered(
         self, tensors: list[ir.Value], window: list[ir.Value]
