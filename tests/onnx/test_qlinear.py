@@ -1,7 +1,6 @@
 """Ops of onnxruntime on scaled integers are those of what the integers stand for."""
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import onnx
 import pytest
 
 from tests.onnx.models import evaluated, model, node, read
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -48,73 +48,14 @@ def softmax(x: Array) -> Array:
     return np.asarray(powers / powers.sum(-1, keepdims=True))
 
 
-CASES: dict[str, tuple[Callable[[], Array], tuple[Array, ...]]] = {
-    "QLinearAdd(x, s, z, w, t, q, u, v)": (lambda: x_of(X) + w_of(W), (X, W)),
-    "QLinearMul(x, s, z, w, t, q, u, v)": (lambda: x_of(X) * w_of(W), (X, W)),
-    "QLinearConcat<axis=2>(u, v, x, s, z, w, t, q)": (
-        lambda: np.concatenate([x_of(X), w_of(W)], 2),
-        (X, W),
-    ),
-    "QLinearLeakyRelu<alpha=0.125>(x, t, q, u, v)": (
-        lambda: np.maximum(w_of(X), w_of(X) * np.float32(0.125)),
-        (X,),
-    ),
-    "QLinearSigmoid(x, t, q, s, z)": (lambda: 1 / (1 + np.exp(-w_of(X))), (X,)),
-    "QLinearSoftmax<axis=-1, opset=13>(x, t, q, s, z)": (
-        lambda: softmax(w_of(X)),
-        (X,),
-    ),
-    "QLinearGlobalAveragePool(x, s, z, u, v)": (
-        lambda: x_of(X).mean((2, 3), keepdims=True),
-        (X,),
-    ),
-    "QLinearAveragePool<kernel_shape=[2,2], strides=[2,2]>(x, s, z, u, v)": (
-        lambda: x_of(X).reshape(1, 4, 2, 2, 3, 2).mean((3, 5)),
-        (X,),
-    ),
-    "QLinearGlobalAveragePool<channels_last=1>(x, s, z, u, v)": (
-        lambda: x_of(X).mean((1, 2), keepdims=True),
-        (X,),
-    ),
-    "QLinearAveragePool<kernel_shape=[2,2], strides=[2,2], channels_last=1>"
-    "(x, s, z, u, v)": (
-        lambda: x_of(X).reshape(1, 2, 2, 2, 2, 6).mean((2, 4)),
-        (X,),
-    ),
-    "QGemm<transB=1, alpha=0.5>(x, s, z, w, t, q, c, u, v)": (
-        lambda: (x_of(A) @ w_of(B).T + C * np.float32(0.125)) * np.float32(0.5),
-        (A, B, C),
-    ),
-    "QGemm<transB=1>(x, s, z, w, t, q)": (lambda: x_of(A) @ w_of(B).T, (A, B)),
-    "QGemm<transB=1>(x, s, z, w, T, Q, c)": (
-        lambda: (
-            x_of(A) @ ((B.T - ZEROS) * SCALES).astype(np.float32)
-            + C * SCALES * np.float32(0.5)
-        ),
-        (A, B, C),
-    ),
-    "MatMulIntegerToFloat(x, w, s, T, z, Q, F)": (
-        lambda: x_of(A) @ ((B.T - ZEROS) * SCALES).astype(np.float32) + BIAS,
-        (A, B.T.copy()),
-    ),
-    "MatMulIntegerToFloat(x, w, s, t)": (
-        lambda: A.astype(np.float32) @ B.T.astype(np.float32) * np.float32(0.125),
-        (A, B.T.copy()),
-    ),
-    "DynamicQuantizeMatMul(x, w, T, Q)": (
-        lambda: WHOLE @ ((B.T - ZEROS) * SCALES).astype(np.float32),
-        (WHOLE, B.T.copy()),
-    ),
-    "DequantizeLinear(x, t, q)": (lambda: w_of(X), (X,)),
-    "QuantizeLinear(x, u, v)": (lambda: REAL, (REAL,)),
-}
+CASES = {text: line for text, *line in rows(__file__, "qlinear")}
+"""Nodes, their exact results, and their arguments."""
 
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", CASES)
 def test_integers_are_what_they_stand_for(text: str) -> None:
-    exact, arrays = CASES[text]
-    wanted = exact()
+    wanted, arrays = map(eval, CASES[text])
     signature = ", ".join(
         f"{array.dtype.name}[{','.join(map(str, array.shape))}] {name}"
         for array, name in zip(arrays, "xwc", strict=False)

@@ -15,104 +15,18 @@ from morello.frontends.onnx_ops.reads import check_read
 from morello.frontends.onnx_ops.results import check_results
 from morello.mlir import ir
 from tests.onnx.models import evaluated, model, node, parsed, read
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
-ANY = {"y": None}
-IMAGE, SIZES = (1, 2, 4, 5), np.zeros(4, np.int64)
-POLICY = {"keep_aspect_ratio_policy": "not_larger"}
 
-REFUSED = {
-    "an op that nobody knows": (
-        model(
-            [node("Foo", ["x", "w"], ["y"], "one")],
-            {"x": (2, 3)},
-            {"y": (2, 3)},
-            {"w": (3,)},
-        ),
-        r"not know one \(onnx.Foo of float",
-    ),
-    "an op without a Spec": (
-        model([node("NonZero", ["x"], ["y"], "places")], {"x": (4, 4)}, {"y": 7}),
-        r"(?s)no Spec.*places: onnx\.NonZero: ",
-    ),
-    "an attribute that nothing reads": (
-        model([node("Relu", ["x"], ["y"], "layer", limit=6.0)], {"x": (1, 4)}, ANY),
-        r"layer \(onnx\.Relu\): the attribute limit is 6.0",
-    ),
-    "shapes that the standard does not allow": (
-        model([node("MatMul", ["x", "x"], ["y"], "square")], {"x": (2, 3)}, ANY),
-        r"square \(onnx.MatMul\): Incompatible",
-    ),
-    "a slice backwards by data": (
-        model(
-            [node("Slice", ["x", "s", "s", "a", "t"], ["y"], "back")],
-            {"x": (6,), "s": SIZES[:1]},
-            {"y": ("n",)},
-            {"a": SIZES[:1], "t": SIZES[:1] - 1},
-        ),
-        r"back \(onnx\.Slice\) goes backwards",
-    ),
-    "a border by numbers of a call": (
-        model(
-            [node("Pad", ["x", "n"], ["y"], "around", mode="wrap")],
-            {"x": (2, 3), "n": SIZES},
-            {"y": (4, 5)},
-        ),
-        r"around \(onnx.Pad\) wraps by numbers",
-    ),
-    "sizes that are known in a call alone": (
-        model(
-            [node("Resize", ["x", "", "", "s"], ["y"], "larger", **POLICY)],
-            {"x": IMAGE, "s": SIZES},
-            {"y": (1, 2, 8, 10)},
-        ),
-        r"larger \(onnx.Resize\) resizes by factors .*constants=",
-    ),
-    "bits of floats": (
-        model(
-            [node("BitCast", ["x"], ["y"], "bits", to=6)], {"x": (2,)}, {"y": 6}, {}, 28
-        ),
-        r"bits \(onnx.BitCast",
-    ),
-    "a dropout in training": (
-        model(
-            [node("Dropout", ["x", "", "t"], ["y"], "d")],
-            {"x": (4,)},
-            ANY,
-            {"t": np.array(True)},
-        ),
-        r"d \(onnx.Dropout\) drops elements by",
-    ),
-    "a determinant of five rows": (
-        model([node("Det", ["x"], ["y"])], {"x": (5, 5)}, ANY),
-        r"onnx\.Det\) is of matrices of 5 rows",
-    ),
-    "a part of a product of integers": (
-        parsed("(int32[2,2] x) => (int32[2,2] y) { y = Gemm<alpha=0.5>(x, x) }"),
-        r"multiplies integers by alpha=0\.5",
-    ),
-    "a product of several scales": (
-        parsed(
-            "(int8[2,3] a, int8[3,4] b) => (int8[2,4] y) "
-            "<float s = {1}, int8 p = {0}, float[4] u = {1, 2, 3, 4}, "
-            "int8[4] z = {0, 0, 0, 0}> { y = QLinearMatMul(a, s, p, b, s, p, u, z) }"
-        ),
-        r"QLinearMatMul\) has a result of several",
-    ),
-    "unsigned integers of 16 bits as results": (
-        parsed(
-            "(float[2] x, float s, uint16 z) => (uint16[2] y) "
-            "{ y = QuantizeLinear(x, s, z) }"
-        ),
-        "uint16, which no Spec writes",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused_is_named(name: str) -> None:
-    proto, words = REFUSED[name]
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [pytest.param(*row[1:], id=row[0]) for row in rows(__file__, "refused")],
+)
+def test_what_is_refused_is_named(text: str, words: str) -> None:
+    proto = parsed(text)
+    proto.opset_import[0].version = 28 if "BitCast" in text else 21
     with pytest.raises(morello.MorelloError, match=words):
         read(proto)
 
