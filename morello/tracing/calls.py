@@ -9,10 +9,10 @@ from morello.tracing.numbers import (
     F32,
     REMAINDERS,
     dtype_by_numpy,
-    dtype_of,
+    dtypes_of,
     together,
 )
-from morello.tracing.operands import rounded, tracers, wide, widened
+from morello.tracing.operands import as_narrow, rounded, tracers, wide, widened
 from morello.tracing.refusals import called, not_traced, noted, refusal
 from morello.tracing.tracer import CHOOSING, FUNCTIONS, METHODS, UFUNCS, Tracer
 
@@ -37,9 +37,10 @@ def call_ufunc(
     if known is None:
         raise not_traced(f"np.{ufunc.__name__}", {f.__name__ for f in UFUNCS})
     try:
-        dtype = dtype_of(ufunc, inputs)
+        dtype, taken = dtypes_of(ufunc, inputs)
         as_numbers = dtype.kind == "f" and ufunc not in REMAINDERS
-        result = known(*(widened(one, as_numbers) for one in inputs))
+        numbers = map(as_narrow, inputs, taken)
+        result = known(*(widened(one, as_numbers) for one in numbers))
     except Exception as error:
         noted(error)
         raise

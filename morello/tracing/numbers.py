@@ -38,16 +38,18 @@ def is_whole(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "iu" and dtype.itemsize < INT64.itemsize
 
 
-def dtype_of(ufunc: Any, inputs: Sequence[Any]) -> np.dtype[Any]:
-    """NumPy's dtype of what a function of elements gives; float64 is float32 here, and
-    so are whole numbers of 64 bits in arithmetic.
+def dtypes_of(
+    ufunc: Any, inputs: Sequence[Any]
+) -> tuple[np.dtype[Any], list[np.dtype[Any]]]:
+    """NumPy's dtype of what a function of elements gives, and those that it takes;
+    float64 is float32 here, and so are whole numbers of 64 bits in arithmetic.
 
     Raises:
         MorelloError: NumPy has no such function of the dtypes.
     """
     kinds = [_kind(one) for one in inputs]
     try:
-        *_, result = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+        *taken, result = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
     except TypeError as error:
         raise refusal(f"np.{ufunc.__name__}: {error}") from None
     if ufunc.__name__ in _OF_BITS and result != BOOL:
@@ -65,9 +67,8 @@ def dtype_of(ufunc: Any, inputs: Sequence[Any]) -> np.dtype[Any]:
                     "no such number, is not traced",
                     "write a float, or x.astype(np.float32)",
                 )
-    if result == BOOL or is_whole(result):
-        return result  # type: ignore[no-any-return]
-    return result if is_narrow(result) else F32
+    is_known = result == BOOL or is_whole(result) or is_narrow(result)
+    return result if is_known else F32, taken
 
 
 def has_number(dtype: np.dtype[Any], number: int) -> bool:

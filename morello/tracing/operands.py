@@ -72,6 +72,17 @@ def widened(operand: Any, as_numbers: bool = False) -> Any:
     return numbers_of(operand) if is_read else operand
 
 
+def as_narrow(operand: Any, dtype: np.dtype[Any]) -> Any:
+    """A number of Python beside an array of narrow floats, whose dtype it takes."""
+    if not is_narrow(dtype):
+        return operand
+    if type(operand) in (int, float):
+        with np.errstate(over="ignore"):
+            return float(np.asarray(operand, dtype))
+    is_number = getattr(operand, "is_number", False)
+    return rounded(operand, dtype, "a number") if is_number else operand
+
+
 def wide(arguments: Any, as_numbers: bool) -> Any:
     """Arguments with widened arrays."""
     if isinstance(arguments, dict):

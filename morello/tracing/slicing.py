@@ -18,6 +18,11 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def each_of(numbers: Any) -> list[Any]:
+    """One number or several, as a list."""
+    return [numbers] if is_integer(numbers) else [*numbers]
+
+
 @dataclasses.dataclass
 class Cut:
     """An index of one axis: the elements of it that are left."""
@@ -106,15 +111,19 @@ def cuts_of(parts: tuple[Any, ...], extents: Shape) -> tuple[list[Cut], Shape]:
 
 def axes_of(rank: int, axis: Any) -> tuple[int, ...]:
     """Places of axes in order: of one axis, of several, or with None of all."""
-    axes = range(rank) if axis is None else axis
-    places = (axes,) if is_integer(axes) else tuple(axes)
-    for place in places:
+    return tuple(sorted(ordered_axes(rank, range(rank) if axis is None else axis)))
+
+
+def ordered_axes(rank: int, axes: Any) -> tuple[int, ...]:
+    """Places of one axis or several, in the order in which they are written."""
+    every = each_of(axes)
+    for place in every:
         if not is_integer(place) or not -rank <= place < rank:
             raise refusal(f"axis {place} of an array of {rank} axes")
-    several = {int(place) % rank for place in places}
-    if len(several) < len(places):
-        raise refusal(f"axis={axis} has an axis twice", "leave one out")
-    return tuple(sorted(several))
+    places = tuple(int(place) % rank for place in every)
+    if len(set(places)) < len(places):
+        raise refusal(f"axis={axes} has an axis twice", "leave one out")
+    return places
 
 
 def axis_of(rank: int, axis: Any) -> int:

@@ -21,7 +21,7 @@ from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
 from morello.tracing.numbers import F32
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import not_traced, refusal
-from morello.tracing.slicing import Cut, axis_of, cuts_of, is_integer
+from morello.tracing.slicing import Cut, axis_of, cuts_of, is_integer, ordered_axes
 
 Shape = tuple[int, ...]
 Axes = tuple[IndexMap, ...]
@@ -186,10 +186,11 @@ class Tracer(NDArrayOperatorsMixin):
         """Axes in another order: nothing is computed."""
         wanted = axes[0] if len(axes) == 1 and not is_integer(axes[0]) else axes
         is_open = not axes or wanted is None
-        order = tuple(range(self.ndim)[::-1] if is_open else wanted)
-        if sorted(a % max(self.ndim, 1) for a in order) != list(range(self.ndim)):
+        whole = range(self.ndim)[::-1]
+        order = ordered_axes(self.ndim, whole if is_open else wanted)
+        if len(order) < self.ndim:
             raise refusal(f"{order} is no order of {self.ndim} axes")
-        places = {old % self.ndim: new for new, old in enumerate(order)}
+        places = {old: new for new, old in enumerate(order)}
         shape = tuple(self._shape[axis] for axis in order)
         return self._seen(renamed(self._access.axes, places), shape)
 

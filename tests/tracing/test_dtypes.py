@@ -112,6 +112,7 @@ MIXED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     ),
     "bytes as numbers": (lambda x, b: x * b.astype(np.float32) + b, ("f4", "i1")),
     "bytes and halves": (lambda x, b: x + b, ("f2", "i1")),
+    "numbers beside halves": (lambda x: (x * 0 + 0.3 == 0.3, x - 0.3), ("f2",)),
     "bytes alone": (lambda b: (b / 3, np.exp(b.astype("f4") / 90), b.mean(0)), ("i1",)),
     "sums of bytes": (
         lambda b: (b.sum(0), b.max(1), b.min(), np.cumsum(b, 0)),
@@ -122,7 +123,7 @@ MIXED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
             b.T,
             b[::-1],
             b[1:, ::2],
-            np.pad(b, 1),
+            np.pad(b, 1, constant_values=-1.5),
             np.maximum(b, 0),
             np.tril(b),
         ),

@@ -10,7 +10,7 @@ from morello.tracing.functions.concatenation import concatenate
 from morello.tracing.functions.elementwise import function, recording_of
 from morello.tracing.operands import traced
 from morello.tracing.refusals import refusal
-from morello.tracing.slicing import axis_of
+from morello.tracing.slicing import axis_of, each_of
 from morello.tracing.tracer import FUNCTIONS, Tracer
 
 
@@ -23,7 +23,7 @@ def _array(like: Any, operand: Any) -> Tracer:
 
 def broadcast_to(array: Any, shape: Any) -> Tracer:
     """Broadcasts an array to a shape, as a new array (`numpy.broadcast_to`)."""
-    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    extents = tuple(each_of(shape))
     if np.broadcast_shapes(array.shape, extents) != extents:
         raise refusal(f"{array.shape} cannot be broadcast to {extents}")
     more = len(extents) - array.ndim
@@ -36,7 +36,7 @@ def broadcast_to(array: Any, shape: Any) -> Tracer:
 
 def tile(A: Any, reps: Any) -> Tracer:  # noqa: N803 (NumPy's name)
     """Repeats an array along its axes (`numpy.tile`)."""
-    times = [reps] if isinstance(reps, int) else [*reps]
+    times = each_of(reps)
     rank = max(A.ndim, len(times))
     times = [1] * (rank - len(times)) + times
     extents = [1] * (rank - A.ndim) + [*A.shape]
@@ -205,17 +205,41 @@ def polyval(p: Any, x: Any) -> Any:
 
 def cov(m: Any, *, ddof: int = 1) -> Any:
     """Covariance of variables, each in a row (`numpy.cov`)."""
-    rows = m[None] if m.ndim == 1 else m
-    centred = rows - rows.mean(1, keepdims=True)
-    covariance = centred @ centred.T * (1.0 / (rows.shape[1] - ddof))
-    return covariance[0, 0] if m.ndim == 1 else covariance
+    centred = _centred(m)
+    count = centred.shape[1]
+    if count <= ddof:
+        raise refusal(f"the covariance of {count} elements with ddof={ddof}")
+    return _square(centred @ centred.T * (1.0 / (count - ddof)))
 
 
 def corrcoef(x: Any) -> Any:
     """Correlation coefficients of variables, each in a row (`numpy.corrcoef`)."""
-    centred = x - x.mean(1, keepdims=True)
+    centred = _centred(x)
     unit = centred / np.sqrt(np.square(centred).sum(1, keepdims=True))
-    return np.clip(unit @ unit.T, -1.0, 1.0)
+    return _square(np.clip(unit @ unit.T, -1.0, 1.0))
+
+
+def _centred(variables: Any) -> Any:
+    """Variables, each in a row, less their mean."""
+    if not 1 <= variables.ndim <= 2:
+        raise refusal(
+            f"the covariance of an array of {variables.ndim} axes", "give a matrix"
+        )
+    rows = variables[None] if variables.ndim == 1 else variables
+    return rows - rows.mean(1, keepdims=True)
+
+
+def _square(matrix: Any) -> Any:
+    """A matrix, or its element if it has one row."""
+    return matrix[0, 0] if len(matrix) == 1 else matrix
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Tracer:
+    """Moves an axis before another one (`numpy.rollaxis`)."""
+    place, end = axis_of(a.ndim, axis), axis_of(a.ndim + 1, start)
+    before = end - (start < 0)  # negative ones count from the last axis
+    view: Tracer = np.moveaxis(a, place, before - (before > place))
+    return view
 
 
 FUNCTIONS |= {
@@ -235,9 +259,7 @@ FUNCTIONS |= {
     np.meshgrid: meshgrid,
     np.polyval: polyval,
     np.repeat: repeat,
-    np.rollaxis: lambda a, axis, start=0: np.moveaxis(
-        a, axis, start - (start > axis % a.ndim)
-    ),
+    np.rollaxis: rollaxis,
     np.rot90: rot90,
     np.tile: tile,
     np.trace: trace,

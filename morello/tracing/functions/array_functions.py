@@ -26,14 +26,19 @@ from morello.tracing.functions.concatenation import (
     vstack,
 )
 from morello.tracing.functions.elementwise import function
+from morello.tracing.numbers import F32, has_number, is_whole
 from morello.tracing.refusals import refusal
-from morello.tracing.slicing import axes_of, axis_of
+from morello.tracing.slicing import axes_of, axis_of, each_of, is_integer, ordered_axes
 from morello.tracing.tracer import CHOOSING, FUNCTIONS, UFUNCS, Tracer, whole
 
 
 def where(condition: Any, x: Any, y: Any) -> Tracer:
     """Chooses between x and y by a condition, an array of numbers where 0 means false
     (`numpy.where`)."""
+    for one, other in ((x, y), (y, x)):
+        dtype = getattr(other, "dtype", F32)
+        if type(one) is int and is_whole(dtype) and not has_number(dtype, one):
+            raise refusal(f"np.where of {dtype} and {one}, which it does not have")
     return function("where", condition, x, y)
 
 
@@ -90,6 +95,8 @@ def average(
     """Weighted mean (`numpy.average`): weights have the shape of a, or of one axis."""
     if weights is None:
         return a.mean(axis, keepdims)
+    if not isinstance(weights, Tracer):
+        weights = np.asarray(weights)
     if np.ndim(weights) == a.ndim:
         total = weights.sum(axis=axis, keepdims=keepdims)
     else:
@@ -101,9 +108,8 @@ def average(
 
 def expand_dims(a: Any, axis: Any) -> Tracer:
     """Inserts axes of size one (`numpy.expand_dims`)."""
-    places = [axis] if isinstance(axis, int) else [*axis]
-    rank = a.ndim + len(places)
-    new = {place % rank for place in places}
+    rank = a.ndim + len(each_of(axis))
+    new = ordered_axes(rank, axis)
     view: Tracer = a[tuple(None if i in new else slice(None) for i in range(rank))]
     return view
 
@@ -122,10 +128,10 @@ def squeeze(a: Any, axis: Any = None) -> Tracer:
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
     """Moves axes to other positions (`numpy.moveaxis`)."""
-    one, other = (
-        [each] if isinstance(each, int) else [*each] for each in (source, destination)
-    )
-    moved = {j % a.ndim: i % a.ndim for i, j in zip(one, other, strict=True)}
+    one, other = (ordered_axes(a.ndim, each) for each in (source, destination))
+    if len(one) != len(other):
+        raise refusal(f"moving the axes {source} to {destination}", "give as many")
+    moved = dict(zip(other, one, strict=True))
     rest = iter(i for i in range(a.ndim) if i not in moved.values())
     order = [moved[j] if j in moved else next(rest) for j in range(a.ndim)]
     view: Tracer = a.transpose(order)
@@ -135,7 +141,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
     """Splits an array in parts whose sizes differ by at most one, the longer ones first
     (`numpy.array_split`)."""
-    if isinstance(indices_or_sections, int) and indices_or_sections > 0:
+    if is_integer(indices_or_sections) and indices_or_sections > 0:
         place = axis_of(ary.ndim, axis)
         parts = indices_or_sections
         share, longer = divmod(ary.shape[place], parts)
@@ -147,7 +153,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
     """Splits an array in equal parts, or at indices (`numpy.split`)."""
     place = axis_of(ary.ndim, axis)
     size = ary.shape[place]
-    if isinstance(indices_or_sections, int):
+    if is_integer(indices_or_sections):
         parts = indices_or_sections
         if parts < 1 or size % parts:
             raise refusal(f"splitting {size} elements in {parts} equal parts")
@@ -157,6 +163,13 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
     ends = zip([0, *places], [*places, size], strict=True)
     before = (slice(None),) * place
     return [ary[(*before, slice(start, end))] for start, end in ends]
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Tracer]:
+    """Splits an array with rows along them (`numpy.vsplit`)."""
+    if ary.ndim < 2:
+        raise refusal(f"np.vsplit of an array of {ary.ndim} axes", "use np.hsplit")
+    return split(ary, indices_or_sections)
 
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
@@ -207,8 +220,12 @@ def pad(
             f"np.pad with mode={mode!r} and several numbers is not traced",
             "pad with one number, or outside of the function",
         )
-    number = float(constant_values)
+    # NumPy converts the number to the dtype of the array, or raises an error.
+    filled = np.pad(np.zeros(1, array.dtype), 1, constant_values=constant_values)
+    number = float(filled[0])
     widths = [(int(a), int(b)) for a, b in np.broadcast_to(pad_width, (array.ndim, 2))]
+    if min(map(min, widths), default=0) < 0:
+        raise refusal(f"np.pad by {pad_width}", "cut elements off by a slice")
     shape = tuple(n + sum(w) for n, w in zip(array.shape, widths, strict=True))
     inner = tuple(
         window_of({i: 1}, before, shape, n) if n > 1 else ONE
@@ -226,10 +243,9 @@ def pad(
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
     """Windows that slide over an array
     (`numpy.lib.stride_tricks.sliding_window_view`)."""
-    lengths = [window_shape] if isinstance(window_shape, int) else [*window_shape]
-    every = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-    places = [place % x.ndim for place in every]
-    if len(places) != len(lengths) or len({*places}) < len(places):
+    lengths = each_of(window_shape)
+    places = ordered_axes(x.ndim, range(x.ndim) if axis is None else axis)
+    if len(places) != len(lengths):
         raise refusal(f"windows of {window_shape} along the axes {axis} of {x.shape}")
     shape = [*x.shape, *lengths]
     for place, length in zip(places, lengths, strict=True):
@@ -311,7 +327,7 @@ FUNCTIONS |= {
     np.full_like: lambda a, fill_value: _filled(a, fill_value),
     np.ones_like: lambda a: _filled(a, 1.0),
     np.hsplit: lambda ary, n: split(ary, n, 0 if ary.ndim == 1 else 1),
-    np.vsplit: lambda ary, n: split(ary, n, 0),
+    np.vsplit: vsplit,
     np.zeros_like: lambda a: _filled(a, 0.0),
 }
 

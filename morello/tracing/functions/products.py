@@ -15,6 +15,7 @@ from morello.tracing.numbers import BOOL, computed_in
 from morello.tracing.operands import traced
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import refusal
+from morello.tracing.slicing import is_integer, ordered_axes
 from morello.tracing.tracer import Tracer
 
 Letters = str
@@ -196,13 +197,11 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
     """Tensor product summed over pairs of axes (`numpy.tensordot`)."""
     recording = recording_of(a, b)
     left, right = _array(recording, a), _array(recording, b)
-    if isinstance(axes, int):
+    if is_integer(axes):
         pairs = [(left.ndim - axes + i, i) for i in range(axes)]
     else:
-        one, other = ([each] if isinstance(each, int) else [*each] for each in axes)
-        pairs = [
-            (i % left.ndim, j % right.ndim) for i, j in zip(one, other, strict=True)
-        ]
+        one, other = map(ordered_axes, (left.ndim, right.ndim), axes)
+        pairs = [*zip(one, other, strict=True)]
     letters = iter(string.ascii_letters)
     first = [next(letters) for _ in range(left.ndim)]
     second = [next(letters) for _ in range(right.ndim)]
