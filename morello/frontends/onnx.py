@@ -146,7 +146,9 @@ def _dims(value: Any) -> Any:
 
 def _model(onnx: Any, proto: Any, source: str, fallback: bool, flushing: bool) -> Model:
     """The parts of a model with settled shapes."""
-    signature = _signature(onnx, proto)
+    if not all(map(_element, proto.graph.output)):
+        proto = onnx.shape_inference.infer_shapes(proto)
+    signature = _signature(onnx, proto, source)
     proto = widened(standard(modern(proto)))
     _name_nodes(proto)
     proto, expected = implied(proto)
@@ -166,11 +168,25 @@ def _model(onnx: Any, proto: Any, source: str, fallback: bool, flushing: bool) -
     )
 
 
-def _signature(onnx: Any, proto: Any) -> Signature:
-    """The names and signs of the inputs and outputs of the graph."""
+def _element(value: Any) -> int:
+    """The number of the element type of a tensor; 0 of what is none, or has no type."""
+    return int(value.type.tensor_type.elem_type)
+
+
+def _signature(onnx: Any, proto: Any, source: str) -> Signature:
+    """The names and signs of the inputs and outputs of the graph.
+
+    Raises:
+        CompileError: one is no tensor.
+    """
 
     def declared(value: Any) -> Declared:
-        kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        if not _element(value):
+            raise CompileError(
+                f"{source}: '{value.name}' is declared as no tensor",
+                "declare its element type; of a sequence take each tensor",
+            )
+        kind = onnx.helper.tensor_dtype_to_np_dtype(_element(value))
         is_narrow = kind.itemsize == 1 and kind.name.endswith(("int4", "int2"))
         return Declared(value.name, kind.kind == "u", kind if is_narrow else None)
 

@@ -82,6 +82,8 @@ WIDE = SMALL.astype(np.float64)
     ("layer", "wanted"),
     [
         (node("Elu", ["x"], ["y"], alpha=0.5), np.expm1(WIDE) / 2),
+        (node("Elu", ["x"], ["y"], alpha=np.inf), 0 * WIDE - np.inf),
+        (node("LeakyRelu", ["x"], ["y"], alpha=-np.inf), 0 * WIDE + np.inf),
         (node("Celu", ["x"], ["y"], alpha=0.5), np.expm1(2 * WIDE) / 2),
         (node("Selu", ["x"], ["y"], alpha=1.5, gamma=2.0), 3 * np.expm1(WIDE)),
         (node("Softplus", ["x"], ["y"]), np.logaddexp(0, WIDE)),
@@ -94,7 +96,7 @@ WIDE = SMALL.astype(np.float64)
 def test_digits_do_not_cancel(layer: Any, wanted: Array) -> None:
     if layer.op_type.endswith("lu") and layer.op_type != "Softplus":
         gamma = 2 if layer.op_type == "Selu" else 1
-        wanted = np.where(SMALL > 0, gamma * WIDE, wanted)
+        wanted = np.where(SMALL >= 0, gamma * WIDE, wanted)
     np.testing.assert_allclose(computed(layer, SMALL), wanted, rtol=5e-7)
 
 

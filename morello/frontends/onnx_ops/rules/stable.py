@@ -25,23 +25,29 @@ def equal(to: Expansion, node: Arguments) -> Results:
 
 
 def _below_zero(to: Expansion, x: str) -> str:
-    """eˣ - 1 where x is negative, and 0 elsewhere: 2t / (1 - t), of which no digits
-    cancel, where t is tanh(x / 2)."""
-    negative = to.op("Min", x, to.number(0.0))
-    t = to.op("Tanh", to.op("Mul", negative, to.number(0.5)))
+    """eˣ - 1 where x is negative: 2t / (1 - t), of which no digits cancel, where t is
+    tanh(x / 2)."""
+    t = to.op("Tanh", to.op("Mul", x, to.number(0.5)))
     return to.op("Div", to.op("Add", t, t), to.op("Sub", to.number(1.0), t))
 
 
 def _exponential_unit(
     to: Expansion, x: str, alpha: float, divided: float = 1.0, gamma: float = 1.0
 ) -> str:
-    """gamma · (max(x, 0) + alpha · (exp(min(x, 0) / divided) - 1))."""
+    """gamma · x, or gamma · alpha · (exp(x / divided) - 1) where x is negative."""
     inner = x if divided == 1 else to.op("Mul", x, to.number(1 / divided))
     below = to.op("Mul", _below_zero(to, inner), to.number(alpha * gamma))
-    above = to.op("Max", x, to.number(0.0))
-    if gamma != 1:
-        above = to.op("Mul", above, to.number(gamma))
-    return to.op("Add", above, below)
+    above = x if gamma == 1 else to.op("Mul", x, to.number(gamma))
+    return to.op("Where", to.op("Less", x, to.number(0.0)), below, above)
+
+
+def leaky_relu(to: Expansion, node: Arguments) -> Results:
+    """A choice: the importer's sum is NaN where a slope is infinite."""
+    x, slope = node.input(0), node.get("alpha", 0.01)
+    if np.isfinite(slope):
+        return None
+    below = to.op("Mul", x, to.number(slope))
+    return [to.op("Where", to.op("Less", x, to.number(0.0)), below, x)]
 
 
 def elu(to: Expansion, node: Arguments) -> Results:
@@ -50,9 +56,10 @@ def elu(to: Expansion, node: Arguments) -> Results:
 
 
 def celu(to: Expansion, node: Arguments) -> Results:
-    """x, or alpha · (exp(x / alpha) - 1) where x is negative."""
+    """x, or alpha · (exp(x / alpha) - 1) where x is negative; by the standard NaN for
+    an infinite alpha."""
     alpha = node.get("alpha", 1.0)
-    if not alpha > 0:
+    if not 0 < alpha < np.inf:
         return None
     return [_exponential_unit(to, node.input(0), alpha, alpha)]
 
@@ -248,6 +255,7 @@ RULES: Rules = {
     "Celu": celu,
     "Det": determinant,
     "Elu": elu,
+    "LeakyRelu": leaky_relu,
     "Equal": equal,
     "Gemm": gemm,
     "GroupNormalization": group_normalization,
