@@ -111,6 +111,20 @@ def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Mod
     return module
 
 
+def make_internal(function: ir.Operation) -> None:
+    """Keep a function out of the object's symbols, and tell LLVM that its arguments do
+    not overlap."""
+    with function.context:
+        apart = {"llvm.noalias": ir.UnitAttr.get()}
+        attributes = [
+            ir.DictAttr.get(apart if isinstance(argument.type, ir.MemRefType) else {})
+            for argument in function.regions[0].blocks[0].arguments
+        ]
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        function.attributes["llvm.linkage"] = internal
+
+
 def check_ranges(spec: Spec) -> None:
     """Refuse ranges that the arguments of a function cannot have.
 

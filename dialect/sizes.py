@@ -167,11 +167,13 @@ def size_value(op: Any, spec: Spec, number: int = 0) -> ir.Value:
     return value
 
 
-def sizes_attribute(spec: Spec | None = None) -> dict[str, ir.Attribute]:
-    """The attribute of a function with the ranges of a Spec; without a Spec, of one
-    size in whose arguments no stride follows from it."""
+def sizes_attribute(
+    spec: Spec | None = None, count: int = 1
+) -> dict[str, ir.Attribute]:
+    """The attribute of a function with the ranges of a Spec; without a Spec, of so many
+    sizes from which no stride of an argument follows."""
     if spec is None:
-        return {SIZES_ATTRIBUTE: _lists_attribute([()])}
+        return {SIZES_ATTRIBUTE: _lists_attribute([()] * count)} if count else {}
     places: list[list[int]] = [[] for _ in spec.ranges]
     for argument in range(len(spec.tensors)):
         for place, number in varying_places(spec, argument).items():

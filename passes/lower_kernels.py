@@ -1,6 +1,8 @@
 """`morello-lower-kernels`: replace every ``morello.kernel`` by the kernel's code."""
 
 import dataclasses
+from collections import defaultdict
+from collections.abc import Hashable
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +17,7 @@ from morello.mlir import all_ops, ir, replace_op
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.emission import emit_kernel, emit_range_check
 from morello.passes.parts.float_control import guard_float_control
+from morello.passes.parts.shared_kernels import call_form, outlined
 from morello.passes.parts.tiles import release_tiles
 from morello.spec import Spec
 from morello.spec.frame import Frame
@@ -106,7 +109,9 @@ class LowerKernels(Pass):
     registers; ``morello.range_check`` ops. After: vector, arith, math, memref and scf
     ops in their places, with a ``memref.alloc`` where a kernel has memory of its own; a
     guard of MXCSR in functions and parallel loops whose kernels compute with floats; an
-    instruction at the end of those with kernels in tiles that releases these.
+    instruction at the end of those with kernels in tiles that releases these. Equal
+    kernels of a function that takes the sizes of a call, whose work is much, are calls
+    of one private function.
     Refuses: a kernel that is not known, or that does not take the Spec it is given; a
     Spec op, which no schedule has made into kernels.
     """
@@ -125,9 +130,17 @@ class LowerKernels(Pass):
         guard_float_control(leaf.op for leaf in leaves if leaf.computes_with_floats)
         tiles = [leaf.op for leaf in leaves if leaf.kernel.isa.has(Op.TILE_RELEASE)]
         release_tiles(tiles)
+        forms: defaultdict[Hashable, list[_Leaf]] = defaultdict(list)
         for leaf in leaves:
-            emit_kernel(leaf.kernel, leaf.spec, list(leaf.op.operands), leaf.op)
-            leaf.op.erase()
+            form = call_form(leaf.op, leaf.kernel.name, leaf.spec)
+            forms[form or len(forms)].append(leaf)
+        for leaf, *others in forms.values():
+            op = leaf.op
+            if others:
+                every = [op, *(other.op for other in others)]
+                op = outlined(every, leaf.kernel.name, leaf.spec)
+            emit_kernel(leaf.kernel, leaf.spec, list(op.operands), op)
+            op.erase()
         for op in looks:
             tensor, sizes, part = read_range_check(op)
             value = emit_range_check(op.operands[0], tensor, sizes, part, AVX2, op)

@@ -1,6 +1,7 @@
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-lower-kernels)'
 // RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-lower-kernels)' | FileCheck %s
 // RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-lower-kernels,canonicalize,cse)' | FileCheck %s --check-prefix=TIDY
+// RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-lower-kernels)' | FileCheck %s --check-prefix=SHARED
 
 // A loop over k, four steps a trip, carries the accumulators: two rows of 13 columns, of
 // which the last 5 are read with a mask. lhs and rhs are panels: their places in the pack are constants.
@@ -42,6 +43,24 @@ func.func @matmul(%lhs: memref<1x1x8x6xf32>, %rhs: memref<1x1x8x16xf32>,
 // TIDY-COUNT-8: vector.store {{.*}} vector<2xi32>
 func.func @transpose(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
   "morello.kernel"(%src, %dst) {kernel = "transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 8>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x8xi32>, memref<8x6xi32>) -> ()
+  return
+}
+
+// Equal kernels of a function of many sizes are calls of one. Those of less work stay.
+// CHECK-LABEL: func.func @sizes(
+// CHECK-COUNT-2: call @sizes_kernel0(
+// CHECK-NOT: call
+// CHECK: math.fma
+// CHECK: return
+// SHARED: func.func private @sizes_kernel0(%[[LHS:[a-z0-9]+]]: memref<f32> {llvm.noalias}, %{{.*}}: i64, %{{.*}}: memref<f32> {llvm.noalias}, %{{.*}}: i64, %{{.*}}: memref<f32> {llvm.noalias}, %{{.*}}: i64)
+// SHARED: memref.reinterpret_cast %[[LHS]] to offset: [%{{.*}}], sizes: [1, 6, 64], strides: [384, 64, 1]
+// SHARED: math.fma
+func.func @sizes(%a: memref<1x6x64xf32>, %b: memref<1x64x32xf32>, %c: memref<1x6x32xf32>,
+                 %d: memref<1x6x8xf32>, %e: memref<1x8x32xf32>, %m: index) attributes {morello.sizes = [array<i64>]} {
+  "morello.kernel"(%a, %b, %c) {kernel = "gemm_strips", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {accum = false}, serial = true, sizes = array<i64: 1, 6, 64, 32>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>]} : (memref<1x6x64xf32>, memref<1x64x32xf32>, memref<1x6x32xf32>) -> ()
+  "morello.kernel"(%a, %b, %c) {kernel = "gemm_strips", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {accum = false}, serial = true, sizes = array<i64: 1, 6, 64, 32>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>]} : (memref<1x6x64xf32>, memref<1x64x32xf32>, memref<1x6x32xf32>) -> ()
+  "morello.kernel"(%d, %e, %c) {kernel = "gemm_strips", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {accum = false}, serial = true, sizes = array<i64: 1, 6, 8, 32>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>]} : (memref<1x6x8xf32>, memref<1x8x32xf32>, memref<1x6x32xf32>) -> ()
+  "morello.kernel"(%d, %e, %c) {kernel = "gemm_strips", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {accum = false}, serial = true, sizes = array<i64: 1, 6, 8, 32>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>]} : (memref<1x6x8xf32>, memref<1x8x32xf32>, memref<1x6x32xf32>) -> ()
   return
 }
 

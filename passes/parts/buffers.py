@@ -11,7 +11,7 @@ from morello.mlir import ir, known_index
 from morello.passes.base import PassFailure
 from morello.passes.parts.placement import Lifetime
 
-_ALIASES = frozenset(
+ALIASES = frozenset(
     {
         "builtin.unrealized_conversion_cast",
         "memref.cast", "memref.collapse_shape", "memref.expand_shape",
@@ -170,7 +170,7 @@ def _users(value: ir.Value, buffer: ir.Operation) -> Iterator[ir.Operation]:
         user = use.owner.operation
         yield user
         argument = _taken(use) if user.name == "func.call" else None
-        if user.name in _ALIASES and len(user.results):
+        if user.name in ALIASES and len(user.results):
             yield from _users(user.results[0], buffer)
         elif argument is not None and not _has_memrefs(user):
             for _ in _users(argument, buffer):  # refuses what lets it escape there

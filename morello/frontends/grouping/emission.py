@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from morello.dialect.build import build_spec_op
+from morello.dialect.build import build_spec_op, make_internal
 from morello.dialect.memrefs import DYNAMIC, index, recast, sized_type, strided
 from morello.dialect.sizes import sized_view, sizes_attribute
 from morello.dialect.target import TARGET_ATTRIBUTE
@@ -260,7 +260,7 @@ def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
             calls.setdefault(callee, []).append(op.operation)
     for callee, uses in calls.items():
         if len(uses) > 1 or _APART in functions[callee].attributes:
-            _make_callable(functions[callee])
+            make_internal(functions[callee])
         else:
             _inline(functions[callee], uses[0])
     return main
@@ -274,20 +274,6 @@ def _inline(function: ir.Operation, call: ir.Operation) -> None:
         inner.operation.move_before(call)
     call.erase()
     function.erase()
-
-
-def _make_callable(function: ir.Operation) -> None:
-    """Keep a function out of the object's symbols, and tell LLVM that its arguments do
-    not overlap."""
-    with function.context:
-        apart = {"llvm.noalias": ir.UnitAttr.get()}
-        attributes = [
-            ir.DictAttr.get(apart if isinstance(argument.type, ir.MemRefType) else {})
-            for argument in function.regions[0].blocks[0].arguments
-        ]
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
-        internal = ir.Attribute.parse("#llvm.linkage<internal>")
-        function.attributes["llvm.linkage"] = internal
 
 
 def source_tensors(tensors: Tensors) -> list[int]:
