@@ -1,12 +1,12 @@
 """Places, masks and tables that exporters compute of indices, and empty tensors."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
 import morello
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -55,109 +55,25 @@ DIVIDED = (
     "tensor<4x6xf32> into tensor<4x2x3xf32>\n  %e = "
 )
 
-PROGRAMS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
-    "a border that is repeated": (
-        stablehlo(
-            "%a = stablehlo.slice %x [0:1, 0:6] : "
-            "(tensor<4x6xf32>) -> tensor<1x6xf32>\n"
-            "%s = stablehlo.slice %x [3:4, 0:6] : "
-            "(tensor<4x6xf32>) -> tensor<1x6xf32>\n"
-            "%b = stablehlo.broadcast_in_dim %s, dims = [0, 2] : "
-            "(tensor<1x6xf32>) -> tensor<1x0x6xf32>\n"
-            "%c = stablehlo.reshape %b : (tensor<1x0x6xf32>) -> tensor<0x6xf32>\n"
-            "%r = stablehlo.concatenate %a, %x, %c, dim = 0 : (tensor<1x6xf32>, "
-            "tensor<4x6xf32>, tensor<0x6xf32>) -> tensor<5x6xf32>",
-            "5x6",
-        ),
-        lambda x: np.pad(x, ((1, 0), (0, 0)), mode="edge"),
-    ),
-    "angles of a rotary embedding": (
-        stablehlo(
-            "%i = stablehlo.iota dim = 0 : tensor<4x6xi32>\n"
-            "%j = stablehlo.iota dim = 1 : tensor<4x6xi32>\n"
-            "%p = stablehlo.multiply %i, %j : tensor<4x6xi32>\n"
-            "%f = stablehlo.convert %p : (tensor<4x6xi32>) -> tensor<4x6xf32>\n"
-            "%s = stablehlo.constant dense<0.1> : tensor<4x6xf32>\n"
-            "%a = stablehlo.multiply %f, %s : tensor<4x6xf32>\n"
-            "%c = stablehlo.cosine %a : tensor<4x6xf32>\n"
-            "%r = stablehlo.multiply %x, %c : tensor<4x6xf32>",
-            "4x6",
-        ),
-        angles,
-    ),
-    "written at a constant place": (
-        stablehlo(
-            "%y = stablehlo.constant dense<2.0> : tensor<2x6xf32>\n"
-            "%i = stablehlo.constant dense<9> : tensor<i32>\n"
-            "%j = stablehlo.constant dense<0> : tensor<i32>\n"
-            "%r = stablehlo.dynamic_update_slice %x, %y, %i, %j : (tensor<4x6xf32>, "
-            "tensor<2x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>",
-            "4x6",
-        ),
-        lambda x: np.vstack([x[:2], np.full((2, 6), 2.0)]),
-    ),
-    "rows that are picked": (
-        stablehlo(
-            "%i = stablehlo.constant dense<[[3], [0], [1]]> : tensor<3x1xi32>\n"
-            '%r = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<'
-            "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
-            "index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>} : "
-            "(tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>",
-            "3x6",
-        ),
-        lambda x: x[[3, 0, 1]],
-    ),
-    "an image at twice its size": (
-        linalg(
-            "%c2 = arith.constant 2 : index\n"
-            "%k = arith.floordivsi %i, %c2 : index\n"
-            "%l = arith.floordivsi %j, %c2 : index\n"
-            "%v = tensor.extract %x[%k, %l] : tensor<4x6xf32>",
-            "8x12",
-        ),
-        lambda x: x.repeat(2, 0).repeat(2, 1),
-    ),
-    "an index into what was divided": (
-        linalg(
-            "%c3 = arith.constant 3 : index\n"
-            "%g = arith.floordivsi %j, %c3 : index\n"
-            "%k = arith.remsi %j, %c3 : index\n"
-            "%v = tensor.extract %s[%i, %g, %k] : tensor<4x2x3xf32>",
-            "4x6",
-        ).replace("%e = ", DIVIDED),
-        lambda x: x,
-    ),
-    "means that count what is there": (
-        linalg(
-            "%c2 = arith.constant 2 : index\n%c3 = arith.constant 3 : index\n"
-            "%c7 = arith.constant 7 : index\n"
-            "%a = arith.addi %j, %c2 : index\n%b = arith.minsi %a, %c3 : index\n"
-            "%c = arith.subi %c7, %j : index\n%d = arith.minsi %b, %c : index\n"
-            "%e0 = arith.index_cast %d : index to i64\n"
-            "%f = arith.sitofp %e0 : i64 to f32\n%v = arith.divf %in, %f : f32",
-            "4x6",
-            read="%x",
-        ),
-        counts,
-    ),
-    "an exponential less 1": (
-        stablehlo(
-            "%s = stablehlo.constant dense<1.0e-6> : tensor<4x6xf32>\n"
-            "%a = stablehlo.multiply %x, %s : tensor<4x6xf32>\n"
-            "%r = stablehlo.exponential_minus_one %a : tensor<4x6xf32>",
-            "4x6",
-        ),
-        lambda x: np.expm1((x * np.float32(1e-6)).astype(np.float64)),
-    ),
+PROGRAMS = {name: line for name, *line in rows(__file__, "known_places")}
+"""Which function writes the program, the result's shape, lines, what NumPy computes."""
+
+WAYS: dict[str, Callable[[str, str], str]] = {
+    "stablehlo": stablehlo,
+    "indices": linalg,
+    "read": lambda body, shape: linalg(body, shape, read="%x"),
+    "divided": lambda body, shape: linalg(body, shape).replace("%e = ", DIVIDED),
 }
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_known_beforehand_is_no_op(name: str) -> None:
-    text, wanted = PROGRAMS[name]
+    way, shape, body, wanted = PROGRAMS[name]
+    text = WAYS[way](body.replace("; ", "\n"), shape)
     result = morello.from_mlir(text).evaluate(X)
-    np.testing.assert_allclose(result, wanted(X), rtol=2e-6, atol=0)
+    right = eval(wanted, globals(), {"x": X})
+    np.testing.assert_allclose(result, right, rtol=2e-6, atol=0)
 
 
 def test_a_sum_of_nothing_is_its_start() -> None:

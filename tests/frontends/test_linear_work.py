@@ -7,6 +7,7 @@ import pytest
 
 import morello
 from morello.frontends.refusals import ModelError
+from tests.tables import rows
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -16,81 +17,18 @@ PLACES = np.array([1, 0, 1], np.int32)
 KEPT = "tensor<2x4xf32>"
 
 
-LINEAR = {
-    "a comparison": (
-        f"%z = stablehlo.constant dense<0.0> : {KEPT}\n"
-        f"%y = stablehlo.compare GT, %x, %z : ({KEPT}, {KEPT}) -> tensor<2x4xi1>",
-        "tensor<2x4xi1>",
-        X > 0,
-    ),
-    "a sum of integers": (
-        "%w = stablehlo.convert %i : (tensor<3xi32>) -> tensor<3xi64>\n"
-        "%y = stablehlo.add %w, %w : tensor<3xi64>",
-        "tensor<3xi64>",
-        2 * PLACES.astype(np.int64),
-    ),
-    "rows at places": (
-        "%c = stablehlo.reshape %i : (tensor<3xi32>) -> tensor<3x1xi32>\n"
-        '%y = "stablehlo.gather"(%x, %c) <{dimension_numbers = #stablehlo.gather<'
-        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
-        "index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> "
-        f": ({KEPT}, tensor<3x1xi32>) -> tensor<3x4xf32>",
-        "tensor<3x4xf32>",
-        X[PLACES],
-    ),
-    "one-hot rows": (
-        "%n = stablehlo.iota dim = 1 : tensor<3x5xi32>\n"
-        "%w = stablehlo.broadcast_in_dim %i, dims = [0] "
-        ": (tensor<3xi32>) -> tensor<3x5xi32>\n"
-        "%t = stablehlo.compare EQ, %w, %n "
-        ": (tensor<3x5xi32>, tensor<3x5xi32>) -> tensor<3x5xi1>\n"
-        "%y = stablehlo.convert %t : (tensor<3x5xi1>) -> tensor<3x5xf32>",
-        "tensor<3x5xf32>",
-        np.eye(5, dtype=np.float32)[PLACES],
-    ),
-    "a product of a matrix and a vector of integers": (
-        "%m = stablehlo.broadcast_in_dim %i, dims = [1] "
-        ": (tensor<3xi32>) -> tensor<5x3xi32>\n"
-        "%y = stablehlo.dot_general %m, %i, contracting_dims = [1] x [0] "
-        ": (tensor<5x3xi32>, tensor<3xi32>) -> tensor<5xi32>",
-        "tensor<5xi32>",
-        np.full(5, 2, np.int32),
-    ),
-    "an outer product of integers": (
-        "%a = stablehlo.reshape %i : (tensor<3xi32>) -> tensor<3x1xi32>\n"
-        "%b = stablehlo.reshape %i : (tensor<3xi32>) -> tensor<1x3xi32>\n"
-        "%y = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] "
-        ": (tensor<3x1xi32>, tensor<1x3xi32>) -> tensor<3x3xi32>",
-        "tensor<3x3xi32>",
-        np.outer(PLACES, PLACES),
-    ),
-    "a product of each row": (
-        "%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
-        "%y = stablehlo.reduce(%x init: %one) applies stablehlo.multiply "
-        f"across dimensions = [1] : ({KEPT}, tensor<f32>) -> tensor<2xf32>",
-        "tensor<2xf32>",
-        X.prod(axis=1),
-    ),
-    "rows that are written at a place": (
-        "%k = stablehlo.slice %i [0:1] : (tensor<3xi32>) -> tensor<1xi32>\n"
-        "%s = stablehlo.reshape %k : (tensor<1xi32>) -> tensor<i32>\n"
-        "%o = stablehlo.constant dense<0> : tensor<i32>\n"
-        "%r = stablehlo.slice %x [0:1, 0:4] : (tensor<2x4xf32>) -> tensor<1x4xf32>\n"
-        "%y = stablehlo.dynamic_update_slice %x, %r, %s, %o : "
-        f"({KEPT}, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> {KEPT}",
-        KEPT,
-        X[[0, 0]],
-    ),
-}
+LINEAR = {name: line for name, *line in rows(__file__, "linear_work")}
+"""The result's type, the lines of the program, and what NumPy computes."""
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", LINEAR)
 def test_linear_work_is_compiled_unasked(case: str) -> None:
-    body, kind, wanted = LINEAR[case]
+    kind, body, right = LINEAR[case]
+    wanted, lines = eval(right), body.replace("; ", "\n")
     text = (
         f"func.func @f(%x: {KEPT}, %i: tensor<3xi32>) -> {kind} "
-        f"{{\n{body}\nreturn %y : {kind}\n}}"
+        f"{{\n{lines}\nreturn %y : {kind}\n}}"
     )
     model = morello.from_mlir(text)
     assert model.fallback

@@ -3,7 +3,6 @@
 import importlib
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 import morello
 from morello.errors import MorelloError
 from morello.mlir import BACKEND
+from tests.tables import rows
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
@@ -32,143 +32,22 @@ def spread(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return wide
 
 
-PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "joined": (
-        rolled(
-            "%c = stablehlo.concatenate %x, %y, dim = 1 : "
-            "(tensor<3x4xf32>, tensor<3x5xf32>) -> tensor<3x9xf32>\n"
-            "%r = stablehlo.tanh %c : tensor<3x9xf32>",
-            "tensor<3x9xf32>",
-        ),
-        lambda x, y: np.tanh(np.concatenate([x, y], 1)),
-    ),
-    "reversed": (
-        rolled(
-            "%v = stablehlo.reverse %x, dims = [1] : tensor<3x4xf32>\n"
-            "%s = stablehlo.sign %v : tensor<3x4xf32>\n"
-            "%r = stablehlo.add %s, %x : tensor<3x4xf32>",
-            "tensor<3x4xf32>",
-        ),
-        lambda x, y: np.sign(x[:, ::-1]) + x,
-    ),
-    "no number": (
-        rolled(
-            "%n = stablehlo.constant dense<0x7FC00000> : tensor<3x4xf32>\n"
-            "%z = stablehlo.constant dense<0.0> : tensor<3x4xf32>\n"
-            "%b = stablehlo.compare LT, %x, %z : "
-            "(tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xi1>\n"
-            "%r = stablehlo.select %b, %n, %x : tensor<3x4xi1>, tensor<3x4xf32>",
-            "tensor<3x4xf32>",
-        ),
-        lambda x, y: np.where(x < 0, np.nan, x),
-    ),
-    "arith of tensors": (
-        rolled(
-            "%s = arith.addf %x, %x : tensor<3x4xf32>\n"
-            "%r = math.exp %s : tensor<3x4xf32>",
-            "tensor<3x4xf32>",
-        ),
-        lambda x, y: np.exp(2 * x),
-    ),
-    "zeros around one element": (
-        rolled(
-            "%a = stablehlo.slice %x [1:2, 3:4] : "
-            "(tensor<3x4xf32>) -> tensor<1x1xf32>\n"
-            "%b = stablehlo.reshape %x : (tensor<3x4xf32>) -> tensor<12x1xf32>\n"
-            "%c = stablehlo.constant dense<0.0> : tensor<f32>\n"
-            "%p = stablehlo.pad %a, %c, low = [1, 2], high = [10, 0], "
-            "interior = [0, 0] : (tensor<1x1xf32>, tensor<f32>) -> tensor<12x3xf32>\n"
-            "%q = stablehlo.pad %b, %c, low = [0, 1], high = [0, 1], "
-            "interior = [0, 0] : (tensor<12x1xf32>, tensor<f32>) -> tensor<12x3xf32>\n"
-            "%r = stablehlo.add %p, %q : tensor<12x3xf32>",
-            "tensor<12x3xf32>",
-        ),
-        lambda x, y: (
-            np.pad(x[1:2, 3:4], ((1, 10), (2, 0)))
-            + np.pad(x.reshape(12, 1), ((0, 0), (1, 1)))
-        ),
-    ),
-    "rolled": (
-        rolled(
-            "%a = stablehlo.slice %x [0:3, 3:4] : "
-            "(tensor<3x4xf32>) -> tensor<3x1xf32>\n"
-            "%b = stablehlo.slice %x [0:3, 0:3] : "
-            "(tensor<3x4xf32>) -> tensor<3x3xf32>\n"
-            "%r = stablehlo.concatenate %a, %b, dim = 1 : "
-            "(tensor<3x1xf32>, tensor<3x3xf32>) -> tensor<3x4xf32>",
-            "tensor<3x4xf32>",
-        ),
-        lambda x, y: np.roll(x, 1, 1),
-    ),
-    "product with ones": (
-        rolled(
-            "%o = stablehlo.constant dense<2.0> : tensor<4x6xf32>\n"
-            "%p = stablehlo.dot_general %x, %o, contracting_dims = [1] x [0] : "
-            "(tensor<3x4xf32>, tensor<4x6xf32>) -> tensor<3x6xf32>\n"
-            "%r = stablehlo.tanh %p : tensor<3x6xf32>",
-            "tensor<3x6xf32>",
-        ),
-        lambda x, y: np.tanh(2 * x @ np.ones((4, 6), np.float32)),
-    ),
-    "product of constants": (
-        rolled(
-            "%o = stablehlo.constant dense<2.0> : tensor<3x5xf32>\n"
-            "%q = stablehlo.constant dense<0.5> : tensor<5x4xf32>\n"
-            "%p = stablehlo.dot_general %o, %q, contracting_dims = [1] x [0] : "
-            "(tensor<3x5xf32>, tensor<5x4xf32>) -> tensor<3x4xf32>\n"
-            "%r = stablehlo.add %p, %x : tensor<3x4xf32>",
-            "tensor<3x4xf32>",
-        ),
-        lambda x, y: x + 5,
-    ),
-    "spread": (
-        rolled(
-            "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-            "%r = stablehlo.pad %x, %z, low = [0, 0], high = [0, 0], interior = [1, 1] "
-            ": (tensor<3x4xf32>, tensor<f32>) -> tensor<5x7xf32>",
-            "tensor<5x7xf32>",
-        ),
-        spread,
-    ),
-    "powers": (
-        rolled(
-            "%p = stablehlo.constant dense<7.0> : tensor<3x4xf32>\n"
-            "%q = stablehlo.constant dense<1.5> : tensor<3x4xf32>\n"
-            "%a = stablehlo.power %x, %p : tensor<3x4xf32>\n"
-            "%b = stablehlo.abs %x : tensor<3x4xf32>\n"
-            "%c = stablehlo.power %b, %q : tensor<3x4xf32>\n"
-            "%r = stablehlo.add %a, %c : tensor<3x4xf32>",
-            "tensor<3x4xf32>",
-        ),
-        lambda x, y: x**7 + np.abs(x) ** 1.5,
-    ),
-    "added up": (
-        rolled(
-            "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-            '%r = "stablehlo.reduce_window"(%y, %z) <{'
-            "padding = dense<[[0, 0], [4, 0]]> : tensor<2x2xi64>, "
-            "window_dimensions = array<i64: 1, 5>}> ({\n"
-            "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-            "%s = stablehlo.add %a, %b : tensor<f32>\n"
-            "stablehlo.return %s : tensor<f32>\n"
-            "}) : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>",
-            "tensor<3x5xf32>",
-        ),
-        lambda x, y: np.cumsum(y, 1),
-    ),
-}
+PROGRAMS = {name: line for name, *line in rows(__file__, "structures")}
+"""The result's type, the lines of the program, and what NumPy computes."""
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_structure_is_computed(name: str) -> None:
-    text, wanted = PROGRAMS[name]
-    model = morello.from_mlir(text)
+    kind, body, wanted = PROGRAMS[name]
+    lines = body.replace("; ", "\n")
+    model = morello.from_mlir(rolled(lines, f"tensor<{kind}>"))
+    right = eval(wanted, globals(), {"x": X, "y": Y})
     for result in (
         model.evaluate(X, Y),
         model.compile(threads=1, time_limit=0.5)(X, Y),
     ):
-        np.testing.assert_allclose(result, wanted(X, Y), rtol=2e-5, atol=1e-6)
+        np.testing.assert_allclose(result, right, rtol=2e-5, atol=1e-6)
 
 
 @pytest.mark.sampled(2)
