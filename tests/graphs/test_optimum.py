@@ -20,48 +20,11 @@ from morello.spec.elements.dtypes import Dtype
 from morello.spec.tensors.layout import Layout
 from tests.search.agreement import Agreement, compare
 from tests.search.brute_force import BruteForce
+from tests.tables import rows
 
 STATE = "out m[r]+=max(x[r,n]);p[r,n]=exp(x-m);out l[r]+=sum(p)"
 
-GRAPHS = {
-    "map": "compose:4x19:f32:graph=y[r,n]=x[r,n]*w[r]+b[n]",
-    "column": "compose:5x17:f32:graph=out l[n]+=sum(x[m,n]*w[m])",
-    "epilogue": "compose:4x9x3:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t+c[n])",
-    "softmax": "softmax:3x17:f32",
-    "state": f"compose:3x7:f32:graph={STATE}",
-    "settled": (
-        "compose:3x7:f32:graph=m[r]=max(x[r,n]);out p[r,n]=exp(x-m);out l[r]=sum(p)"
-    ),
-    "state and products": f"compose:3x7x2:f32:graph={STATE};out o[r,e]+=sum(p*v[n,e])",
-    "attention": "attention:3x5x2x3:f32",
-    "heads": "attention:2x2x3x2x2:f32",
-    "chain": "chain:3x2x4x3:f32",
-    "chain that adds": (
-        "compose:3x4x2x3:f32:graph=t[m,j]=sum(a[m,k]*b[k,j]);out y[m,n]+=sum(t*c[j,n])"
-    ),
-    "layer_norm": "layer_norm:3x6:f32",
-    "rms_norm": "rms_norm:3x6:f32",
-    "norm and product": (
-        "compose:3x4x5:f32:graph=w[m]=sum(square(x[m,k]));a[m,k]=x*rsqrt(w);"
-        "y[m,n]=sum(a*b[k,n])"
-    ),
-    "gelu_matmul": "gelu_matmul:3x4x8:f32",
-    "residual_matmul": "residual_matmul:2x4x4:f32",
-    "sums and a map": "compose:9x5:f32:graph=t[n]=sum(x[m,n]);y[n]=relu(t*w[n])",
-    "two outputs": "compose:4x7:f32:graph=out a[m]+=sum(x[m,n]);out b[n]=max(x)",
-    "conv": "conv:1x3x5x4x4x2x2:f32",
-    "conv and a map": (
-        "compose:4x3x5x2x2x2:f32:graph=t[f,u,v]=sum(w[f,c,i,j]*x[c,u+i,v+j]);"
-        "y[f,u,v]=relu(t+b[f])"
-    ),
-    "depthwise": "conv:1x3x5x4x3x2x2:f32:groups=3",
-    "blocks": "compose:2x9x6:f32:graph=y[m,n]=sum(a[m,k]*s[k//4,n]*b[k,n])",
-    "rows of blocks": "compose:3x14:f32:graph=y[n]=sum(a[k]*s[n,k//4]*b[n,k])",
-    "groups": "compose:4x2x3x4:f32:graph=s[h,q,k]=sum(Q[h,q,d]*K[h//2,k,d])",
-    "border": "compose:6x3:f32:graph=y[u]=sum(w[i]*x[pad(u+i,1,1)])",
-    "padded": "conv:1x1x3x2x2x3x3:f32:pad=1",
-    "taps": "compose:3x2x3x2:f32:graph=out y[u,f]+=sum(x[pad(u+i,1,1),c]*w[i,c,f])",
-}
+GRAPHS = dict(rows(__file__, "optimum"))
 
 LEAST = 2000 // len(GRAPHS) + 1
 """Specs of each graph that are compared: 2,000 in all."""

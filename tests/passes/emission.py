@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from morello.kernels.emitter import Buffer, Pack
+from morello.kernels.emitter import Buffer, Pack  # noqa: F401 (the table has it)
 from morello.machine import AVX2
 from morello.machine.isa import Isa, Op
 from morello.machine.targets.avx512 import AVX512
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import MlirEmitter
 from morello.spec import L1, Dtype, Layout, TensorSpec
+from tests.tables import rows as table_rows
 
 FILE = Path(__file__).with_name("emission.txt")
 
@@ -48,84 +49,10 @@ def cases_of(e: MlirEmitter, i: Any) -> dict[int, Callable[[], None]]:
 
 
 CASES: dict[str, tuple[tuple[str, ...], Write]] = {
-    "multiply_add": ((V,) * 3, lambda e, *a: e.multiply_add(*a)),
-    "multiply_add s32": ((W,) * 3, lambda e, *a: e.multiply_add(*a)),
-    "split_bf16": (("vector<16xbf16>",), lambda e, a: e.split_bf16(a)),
-    "where_less": ((V,) * 4, lambda e, *a: e.where_less(*a)),
-    "where_equal": ((V,) * 4, lambda e, *a: e.where_equal(*a)),
-    "shift_left": ((W,), lambda e, a: e.shift_left(a, 5)),
-    "shift_right": ((W,), lambda e, a: e.shift_right(a, 5)),
-    "together": ((V,) * 2, lambda e, *a: e.together(a)),
-    "together of one": ((V,), lambda e, *a: e.together(a)),
-    "extract": ((V,), lambda e, a: e.extract(a, 3)),
-    "shuffle": ((V,) * 2, lambda e, a, b: e.shuffle(a, b, (0, 8, 1, 9))),
-    "reinterpret": ((V,), lambda e, a: e.reinterpret(a, Dtype.S16)),
-    "reinterpret one": (("f32",), lambda e, a: e.reinterpret(a, Dtype.S32)),
-    "load": ((ROWS,), lambda e, a: e.load(rows(a), (1, 2), 8)),
-    "load ends": ((ROWS,), lambda e, a: e.load(rows(a), (1, 2), 8, 7)),
-    "load beside": ((ROWS, V), lambda e, a, b: e.load(rows(a), (1, 2), 8, 3, b)),
-    "load any end": (
-        (ROWS, V, "index"),
-        lambda e, a, b, n: e.load(rows(a), (1, 2), 8, n, b),
-    ),
-    "store any end": (
-        (ROWS, V, "index"),
-        lambda e, a, b, n: e.store(b, rows(a), (1, 2), n),
-    ),
-    "first lanes": (
-        (V, V, "index"),
-        lambda e, a, b, n: [e.first_lanes(a, b, 3), e.first_lanes(a, b, n)],
-    ),
-    "load panels": ((PANELS,), lambda e, a: e.load(panels(a), (2, 17), 4)),
-    "load a pack": (
-        (PANELS, "index", "index"),
-        lambda e, a, i, k: e.load(panels(a), (i, Pack(k, 8, 2)), 4),
-    ),
-    "load along packs": (
-        (ROWS, "index"),
-        lambda e, a, k: e.load(rows(a), (0, Pack(k, 8, 2)), 4),
-    ),
-    "store": ((ROWS, V), lambda e, a, b: e.store(b, rows(a), (1, 2))),
-    "store ends": ((ROWS, V), lambda e, a, b: e.store(b, rows(a), (1, 2), 5)),
-    "store element": (
-        (ROWS, "f32", "index"),
-        lambda e, a, b, i: e.store_element(b, rows(a), (i, 3)),
-    ),
-    "load element": ((PANELS,), lambda e, a: e.load_element(panels(a), (3, 9))),
-    "registers": (
-        ("memref<2x3xvector<8xf32>>",),
-        lambda e, a: e.store_register(
-            e.load_register(rows(a), (1, 2)), rows(a), (0, 1)
-        ),
-    ),
-    "prefetch": (
-        (ROWS,),
-        lambda e, a: [e.prefetch(rows(a), (1, 8), near) for near in (False, True)],
-    ),
-    "column major": ((ROWS,), lambda e, a: e.as_column_major(rows(a))),
-    "linear": (
-        ("index", "index"),
-        lambda e, i, k: e.linear([(i, 3), (2, 5), (k, 1), (1, 7)]),
-    ),
-    "sum": (("index",) * 2, lambda e, i, k: e.sum(e.sum(e.sum(i, k), 4), e.sum(1, 2))),
-    "difference": (("index",) * 2, lambda e, i, k: e.difference(e.difference(i, 1), k)),
-    "ratio": (("index",) * 2, lambda e, i, k: e.ratio(e.ratio(i, 6), k)),
-    "quotient": (("index",), lambda e, i: e.quotient(e.quotient(i, 6), 1)),
-    "at_most": (("index",), lambda e, i: e.at_most(i, e.at_most(9, 7))),
-    "again": (("index",), lambda e, i: e.again(i)),
-    "half": ((W,), lambda e, a: [e.half(a, 0), e.half(a, 1)]),
-    "half of bytes": ((B,), lambda e, a: [e.half(a, 0), e.half(a, 1)]),
-    "half somewhere": ((W, "index"), lambda e, a, i: e.half(a, i)),
-    "loop": (
-        ("index", V),
-        lambda e, n, a: e.loop(
-            1, n, 4, (a,), functools.partial(add_each, e), rolled=True
-        ),
-    ),
-    "switch": ((ROWS, "index"), lambda e, a, i: e.switch(i, cases_of(e, a))),
-    "minimum": ((V,) * 2, lambda e, *a: e.minimum(Dtype.F32, *a)),
-    "maximum": ((V,) * 2, lambda e, *a: e.maximum(Dtype.F32, *a)),
+    name: (eval(kinds), eval(write))
+    for name, kinds, write in table_rows(__file__, "emitted_methods")
 }
+"""Types of arguments, and what is written of them."""
 for _name in ("add", "subtract", "multiply"):
     for _kind in (V, W):
         CASES[f"{_name} {_kind}"] = (

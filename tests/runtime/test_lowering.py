@@ -18,6 +18,7 @@ from morello.passes.pipelines.pipeline import Pipeline
 from morello.runtime.llvm_text import refuse_hazards
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
 from tests.runtime.build import build, llvm_text, raw
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -76,101 +77,16 @@ def _check(engine: Any, side: Side, expected: Array, work: int) -> None:
         check_canaries(array)
 
 
-LANES = {
-    "addf": ("%r = arith.addf %a, %b : vector<8xf32>", A[:8] + B[:8]),
-    "subf": ("%r = arith.subf %a, %b : vector<8xf32>", A[:8] - B[:8]),
-    "mulf": ("%r = arith.mulf %a, %b : vector<8xf32>", A[:8] * B[:8]),
-    "divf": ("%r = arith.divf %b, %a : vector<8xf32>", B[:8] / A[:8]),
-    "negf": ("%r = arith.negf %a : vector<8xf32>", -A[:8]),
-    "maximumf": ("%r = arith.maximumf %a, %b : vector<8xf32>", np.maximum(A, B)[:8]),
-    "minnumf": ("%r = arith.minnumf %a, %b : vector<8xf32>", np.minimum(A, B)[:8]),
-    "fma": ("%r = vector.fma %a, %b, %a : vector<8xf32>", A[:8] * B[:8] + A[:8]),
-    "select": (
-        "%m = arith.cmpf ogt, %a, %b : vector<8xf32>\n"
-        "%r = arith.select %m, %a, %b : vector<8xi1>, vector<8xf32>",
-        np.maximum(A, B)[:8],
-    ),
-    "constant": ("%r = arith.constant dense<0.1> : vector<8xf32>", [0.1] * 8),
-    "infinity": (
-        "%r = arith.constant dense<0xFF800000> : vector<8xf32>",
-        [-np.inf] * 8,
-    ),
-    "math.fma": ("%r = math.fma %a, %b, %a : vector<8xf32>", A[:8] * B[:8] + A[:8]),
-    "math.absf": ("%r = math.absf %b : vector<8xf32>", np.abs(B[:8])),
-    "math.sqrt": ("%r = math.sqrt %a : vector<8xf32>", np.sqrt(A[:8])),
-    "math.roundeven": (
-        "%h = arith.constant dense<0.5> : vector<8xf32>\n"
-        "%m = arith.mulf %a, %h : vector<8xf32>\n"
-        "%r = math.roundeven %m : vector<8xf32>",
-        np.round(A[:8] / 2),
-    ),
-    "shuffle": (
-        "%r = vector.shuffle %a, %b [0, 8, 1, 9, 2, 10, 3, 11] : "
-        "vector<8xf32>, vector<8xf32>",
-        np.stack([A[:4], B[:4]], 1),
-    ),
-    "interleave": (
-        "%l = vector.extract_strided_slice %a {offsets = [4], sizes = [4], "
-        "strides = [1]} : vector<8xf32> to vector<4xf32>\n"
-        "%h = vector.extract_strided_slice %b {offsets = [0], sizes = [4], "
-        "strides = [1]} : vector<8xf32> to vector<4xf32>\n"
-        "%r = vector.interleave %l, %h : vector<4xf32> -> vector<8xf32>",
-        np.stack([A[4:8], B[:4]], 1),
-    ),
-    "insert_strided_slice": (
-        "%l = vector.extract_strided_slice %a {offsets = [2], sizes = [4], "
-        "strides = [1]} : vector<8xf32> to vector<4xf32>\n"
-        "%r = vector.insert_strided_slice %l, %b {offsets = [4], strides = [1]} : "
-        "vector<4xf32> into vector<8xf32>",
-        np.concatenate([B[:4], A[2:6]]),
-    ),
-    "extract and insert": (
-        "%e = vector.extract %a[7] : f32 from vector<8xf32>\n"
-        "%r = vector.insert %e, %b[0] : f32 into vector<8xf32>",
-        np.concatenate([A[7:8], B[1:8]]),
-    ),
-    "broadcast": (
-        "%s = memref.load %A[%c5] : memref<24xf32>\n"
-        "%r = vector.broadcast %s : f32 to vector<8xf32>",
-        [A[5]] * 8,
-    ),
-    "reductions": (
-        "%s = vector.reduction <add>, %a : vector<8xf32> into f32\n"
-        "%x = vector.reduction <maximumf>, %b : vector<8xf32> into f32\n"
-        "%t = vector.broadcast %s : f32 to vector<8xf32>\n"
-        "%r = vector.insert %x, %t[3] : f32 into vector<8xf32>",
-        [36, 36, 36, B[0], 36, 36, 36, 36],
-    ),
-    "bitcast and integers": (
-        "%i = vector.bitcast %a : vector<8xf32> to vector<8xi32>\n"
-        "%k = arith.constant dense<-2147483648> : vector<8xi32>\n"
-        "%x = arith.xori %i, %k : vector<8xi32>\n"
-        "%r = vector.bitcast %x : vector<8xi32> to vector<8xf32>",
-        -A[:8],
-    ),
-    "sitofp of muli, addi, maxsi": (
-        "%i = arith.fptosi %b : vector<8xf32> to vector<8xi32>\n"
-        "%k = arith.constant dense<3> : vector<8xi32>\n"
-        "%m = arith.muli %i, %k : vector<8xi32>\n"
-        "%p = arith.addi %m, %i : vector<8xi32>\n"
-        "%x = arith.maxsi %p, %k : vector<8xi32>\n"
-        "%r = arith.sitofp %x : vector<8xi32> to vector<8xf32>",
-        np.maximum(B[:8] * 4, 3),
-    ),
-    "extension and truncation": (
-        "%d = arith.extf %a : vector<8xf32> to vector<8xf64>\n"
-        "%e = arith.mulf %d, %d : vector<8xf64>\n"
-        "%r = arith.truncf %e : vector<8xf64> to vector<8xf32>",
-        A[:8] ** 2,
-    ),
-}
+LANES = {name: line for name, *line in rows(__file__, "lanes")}
+"""The lines of a body, of %a and %b, and the lanes of its result, %r."""
 
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", LANES)
 def test_lanes(name: str) -> None:
     body, expected = LANES[name]
-    run(f"{LOAD}{body}\n{STORE}", placed(expected))
+    lines = body.replace("; ", "\n")
+    run(f"{LOAD}{lines}\n{STORE}", placed(eval(expected)))
 
 
 def test_last_vector_and_last_scalar_touch_the_end() -> None:

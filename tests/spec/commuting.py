@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.tables import rows
+
 Shape = tuple[int, ...]
 
 M, N = (8, 33), (33,)
@@ -69,87 +71,8 @@ def cosine(xp: Any, a: Any, b: Any) -> Any:
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Shape, ...]]] = {
-    "columns": (lambda xp, a, b: a * b, (M, N)),
-    "rows": (lambda xp, a, b: a * b, (ROW, M)),
-    "outer product": (lambda xp, a, b: a * b, (ROW, (1, 33))),
-    "outer sum": (lambda xp, a, b: a + b, (ROW, N)),
-    "multiply-add": (lambda xp, a, b, c: a * b + c, (M, M, M)),
-    "limited product": (lambda xp, a, b, c: xp.maximum(a * b, c), (M, M, M)),
-    "x exp(x)": (lambda xp, x: x * xp.exp(x), (M,)),
-    "x + tanh(x)": (lambda xp, x: x + xp.tanh(x), (M,)),
-    "gate": (lambda xp, a, b: a * sigmoid(xp, b), (M, M)),
-    "swiglu": (lambda xp, a, b: a * sigmoid(xp, a) * b, (M, M)),
-    "tanh gate": (lambda xp, a, b: xp.tanh(a) * b + a, (M, M)),
-    "sum of three": (lambda xp, a, b, c: a + b + c, (M, M, M)),
-    "greatest of three": (
-        lambda xp, a, b, c: xp.maximum(xp.maximum(a, b), c),
-        (M, M, M),
-    ),
-    "scale and shift": (lambda xp, x, s, b: x * s + b, (M, N, N)),
-    "scale and shift of rows": (lambda xp, x, s, b: x * s + b, (M, ROW, ROW)),
-    "sum of two, relu": (lambda xp, a, b: xp.maximum(a + b, 0.0), (M, M)),
-    "bias, relu": (lambda xp, a, b: xp.maximum(a + b, 0.0), (M, N)),
-    "two biases": (lambda xp, x, b, c: x + b + c, ((4, 8, 8), (8, 1), (8,))),
-    "norm of a sum": (lambda xp, x, y, g, b: layer_norm(xp, x + y, g, b), (M, M, N, N)),
-    "rms norm of a sum": (lambda xp, x, y, g: rms_norm(xp, x + y, g), (M, M, N)),
-    "product, bias": (lambda xp, a, w, b: xp.matmul(a, w) + b, (*MATRICES, (32,))),
-    "product, bias, relu": (
-        lambda xp, a, w, b: xp.maximum(xp.matmul(a, w) + b, 0.0),
-        (*MATRICES, (32,)),
-    ),
-    "product, columns": (lambda xp, a, w, b: xp.matmul(a, w) * b, (*MATRICES, (32,))),
-    "product, rows": (lambda xp, a, w, b: xp.matmul(a, w) * b, (*MATRICES, ROW)),
-    "product, gate": (lambda xp, a, w, b: xp.matmul(a, w) * b, (*MATRICES, (8, 32))),
-    "product, bias, residual": (
-        lambda xp, a, w, b, c: xp.matmul(a, w) + b + c,
-        (*MATRICES, (32,), (8, 32)),
-    ),
-    "residual, product": (
-        lambda xp, a, c, w: a + xp.matmul(c, w),
-        ((8, 32), *MATRICES),
-    ),
-    "products of rows": (lambda xp, a, b: total(xp, a * b), (M, M)),
-    "weighted sum": (lambda xp, a, b: total(xp, a * b), (M, N)),
-    "weighted sum of columns": (lambda xp, a, b: xp.sum(a * b, axis=0), (M, ROW)),
-    "sum of three factors": (lambda xp, a, b, c: total(xp, a * b * c), (M, M, M)),
-    "sum of exp(a) b": (lambda xp, a, b: total(xp, xp.exp(a) * b), (M, M)),
-    "divergence": (lambda xp, p, q: total(xp, p * (xp.log(p) - xp.log(q))), (M, M)),
-    "cosine": (cosine, (M, M)),
-    "squared distance": (lambda xp, a, b: total(xp, (a - b) * (a - b)), (M, M)),
-    "rotation": (lambda xp, x, y, c, s: x * c + y * s, (M, M, N, N)),
-    "from a to b": (lambda xp, a, b, t: a + t * (b - a), (M, M, M)),
-    "mean of a and b": (lambda xp, a, b, t: a * t + b * (1.0 - t), (M, M, M)),
-    "range": (lambda xp, a, b: xp.maximum(a, b) - xp.minimum(a, b), (M, M)),
-    "limits": (
-        lambda xp, x, a, b: xp.minimum(xp.maximum(x, a), b),
-        (M, N, N),
-    ),
-    "masked softmax": (lambda xp, x, m: softmax(xp, x + m), (M, N)),
-    "scaled softmax": (lambda xp, x, m: softmax(xp, x * m), (M, ROW)),
-    "masked attention": (attention, ((2, 5, 7), (2, 6, 7), (2, 6, 9), (5, 6))),
-    "polynomial": (lambda xp, x: ((x * 0.5 + 1.0) * x + 2.0) * x + 3.0, (M,)),
-    "hard swish": (hard_swish, (M,)),
-    "mish": (lambda xp, x: x * xp.tanh(softplus(xp, x)), (M,)),
-    "running mean": (lambda xp, m, g: m * 0.9 + g * 0.1, (M, M)),
-    "log of a sum": (
-        lambda xp, a, b: xp.maximum(a, b) + xp.log1p(xp.exp(-xp.abs(a - b))),
-        (M, M),
-    ),
-    "(a + b) a": (lambda xp, a, b: (a + b) * a, (M, M)),
-    "(a + b) b": (lambda xp, a, b: (a + b) * b, (M, M)),
-    "exp(a) b": (lambda xp, a, b: xp.exp(a) * b, (M, M)),
-    "exp(b) a": (lambda xp, a, b: xp.exp(b) * a, (M, M)),
-    "gru": (lambda xp, z, n, h: (1.0 - z) * n + z * h, (M, M, M)),
-    "lstm": (lambda xp, f, c, i, g: f * c + i * g, (M, M, M, M)),
-    "lstm with gates": (
-        lambda xp, f, c, i, g: sigmoid(xp, f) * c + sigmoid(xp, i) * xp.tanh(g),
-        (M, M, M, M),
-    ),
-    "entropy of logits": (
-        lambda xp, x, y: xp.maximum(x, 0.0) - x * y + xp.log1p(xp.exp(-xp.abs(x))),
-        (M, M),
-    ),
-    "huber": (huber, (M, M)),
+    name: (eval(function), eval(shapes))
+    for name, function, shapes in rows(__file__, "commuting")
 }
 """A function, and the shapes of its arguments."""
 
