@@ -91,17 +91,12 @@ def check_by_reference(
         np.testing.assert_allclose(result, other, rtol=rtol, atol=atol)
 
 
-def check_node(
-    layer: Any,
-    shapes: Mapping[str, tuple[int, ...]],
-    constants: Mapping[str, Any],
-    opset: int = 20,
-) -> None:
-    """Check the results of a node, of arrays of some shapes and of constants."""
-    results = dict.fromkeys(filter(None, layer.output))
-    proto = model([layer], shapes, results, constants, opset)
-    arrays = [drawn(shape, seed) for seed, shape in enumerate(shapes.values(), 1)]
-    check_by_reference(proto, *arrays, rtol=2e-5, atol=2e-6)
+def numbered(text: str, number: int) -> Any:
+    """A node of ONNX's text, whose names end in a number."""
+    layer = onnx.parser.parse_node(text)
+    for names in (layer.input, layer.output):
+        names[:] = [name and f"{name}_{number}" for name in names]
+    return layer
 
 
 def parsed(text: str) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, parser
 
 from morello.errors import CompileError
-from tests.onnx.models import evaluated, model, node, read
+from tests.onnx.models import evaluated, model, node, numbered, read
 from tests.tables import rows
 
 pytestmark = pytest.mark.quick
@@ -46,21 +46,35 @@ NUMBERS = {"nan": np.nan, "inf": np.inf, "arrays": dict}
 NUMBERS |= {name: of_dtype(dtype) for name, dtype in NAMES.items()}
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("row", rows(__file__, "values"), ids=lambda row: row[1])
-def test_nodes_of_numbers(row: tuple[str, ...]) -> None:
-    """The table has an opset, a node, a tolerance, arrays and the result; names of
-    constants are in capitals."""
-    opset, text, rtol, arrays, result = row
-    values: dict[str, Array] = eval(f"arrays({arrays})", NUMBERS)
-    wanted = eval(result, NUMBERS)
-    held = {name: value for name, value in values.items() if name.isupper()}
+NODES = rows(__file__, "values")
+"""Opsets, nodes, tolerances, arrays and results; names of constants are in capitals."""
+
+
+LONG = [line for line in NODES if "GridSample" in line[1]]
+OPSETS = {
+    opset: [n for n in NODES if n[0] == opset and n not in LONG] for opset, *_ in NODES
+}
+GROUPS = [pytest.param(lines, id=opset) for opset, lines in OPSETS.items()]
+GROUPS += [pytest.param([n], id=n[1], marks=pytest.mark.sampled(3)) for n in LONG]
+
+
+@pytest.mark.parametrize("lines", GROUPS)
+def test_nodes_of_numbers(lines: list[tuple[str, ...]]) -> None:
+    values: dict[str, Array] = {}
+    for n, line in enumerate(lines):
+        arrays = eval(f"arrays({line[3]})", NUMBERS)
+        values |= {f"{name}_{n}": array for name, array in arrays.items()}
+    wanted = {f"y_{n}": eval(line[4], NUMBERS) for n, line in enumerate(lines)}
+    held = {name: value for name, value in values.items() if name[0].isupper()}
     feeds = {name: value for name, value in values.items() if name not in held}
-    layer = parser.parse_node(text)
-    proto = model([layer], feeds, {"y": wanted}, held, int(opset))
-    y = read(proto, fallback=True).evaluate(*feeds.values())
-    assert (y.shape, y.dtype) == (wanted.shape, wanted.dtype)
-    np.testing.assert_allclose(y, wanted, rtol=float(rtol), atol=0)
+    nodes = [numbered(line[1], n) for n, line in enumerate(lines)]
+    proto = model(nodes, feeds, wanted, held, int(lines[0][0]))
+    results = read(proto, fallback=True).evaluate(*feeds.values())
+    results = results if isinstance(results, tuple) else (results,)
+    for line, y, right in zip(lines, results, wanted.values(), strict=True):
+        assert (y.shape, y.dtype) == (right.shape, right.dtype), line
+        rtol, text = float(line[2]), line[1]
+        np.testing.assert_allclose(y, right, rtol=rtol, atol=0, err_msg=text)
 
 
 @pytest.mark.parametrize("constant", ["<int64[1] a = {1}>", ""])
