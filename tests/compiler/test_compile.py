@@ -1,20 +1,19 @@
 """`morello.compile` and the kernels that it returns."""
 
+import ast
+
 import numpy as np
 import pytest
 
 import morello
+from morello import errors
 from morello.errors import (
     ArgumentError,
-    CompileError,
-    MorelloError,
     ScheduleError,
-    SearchError,
-    SpecError,
-    TargetError,
 )
 from morello.machine import AVX2
 from morello.spec import parse_spec
+from tests.tables import rows
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -88,50 +87,13 @@ def test_an_accumulating_kernel_adds_to_the_given_output() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"spec": 7}, CompileError, "'spec' is int, not a Spec or its text"),
-        ({"spec": "matmul:8x8"}, SpecError, "has 2 sizes"),
-        ({"spec": "fill:4x4", "target": "vax"}, TargetError, "unknown target 'vax'"),
-        ({"spec": "fill:4x4", "target": 7}, TargetError, "'target' is int, not a"),
-        ({"spec": "fill:4x4", "time_limit": "3"}, MorelloError, "limit of '3'; give"),
-        ({"spec": "fill:4x4", "time_limit": True}, MorelloError, "limit of True"),
-        ({"spec": "fill:4x4", "threads": 0}, CompileError, "'threads' is 0"),
-        ({"spec": "fill:4x4", "threads": True}, CompileError, "'threads' is True"),
-        ({"spec": "fill:4x4", "schedule": 3}, CompileError, "'schedule' is int"),
-        ({"spec": "fill:4x4", "schedule": " "}, CompileError, "the schedule is empty"),
-        (
-            {"spec": "fill:4x4", "schedule": "a.mlir"},
-            CompileError,
-            r"the name of a file; give its text: Path\('a.mlir'\)",
-        ),
-        (
-            {"spec": "matmul:8x8x8:bf16,bf16,f32:l1=0:l2=0"},
-            SearchError,
-            "no kernels that make up matmul on bf16,bf16,f32",
-        ),
-        (
-            {"spec": "fill:4x4:out=[0,1]@L1"},
-            CompileError,
-            "operand 'out' is in L1, but the arguments of a kernel are in MEM",
-        ),
-        (
-            {"spec": "fill:4x4", "schedule": "module {"},
-            ScheduleError,
-            "the schedule is not a module of MLIR",
-        ),
-        (
-            {"spec": "fill:4x4", "schedule": "module {}"},
-            ScheduleError,
-            "for another Spec",
-        ),
-    ],
+    ("arguments", "error", "message"), rows(__file__, "wrong_arguments")
 )
 def test_wrong_arguments_of_compile_are_refused(
-    arguments: dict[str, object], error: type[MorelloError], message: str
+    arguments: str, error: str, message: str
 ) -> None:
-    with pytest.raises(error, match=message):
-        morello.compile(**arguments)  # type: ignore[arg-type]
+    with pytest.raises(getattr(errors, error), match=message):
+        morello.compile(**ast.literal_eval(arguments))
 
 
 def test_a_schedule_for_another_spec_is_refused() -> None:

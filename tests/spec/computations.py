@@ -117,5 +117,3 @@ WAYS = [
 ]
 """The table. ONNX cannot say the logarithm of softmax, which it rounds in another way,
 nor places, which have 64 bits; others store the value between two products."""
-
-HEADS = ((2, 5, 7), (2, 6, 7), (2, 6, 9))

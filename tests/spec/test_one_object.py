@@ -6,7 +6,6 @@ from ONNX. Front ends take maps of whole arrays as maps of one row.
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,8 @@ import pytest
 import morello
 from morello.machine import AVX2
 from morello.spec import Spec, parse_spec, print_spec
-from tests.spec.computations import HEADS, WAYS, Shape, Way
+from tests.spec.computations import WAYS, Way
+from tests.tables import rows
 
 LIMITS = AVX2.limits
 
@@ -92,104 +92,27 @@ def test_most_computations_come_by_all_doors() -> None:
     assert sum(bool(way.ops) and way.exporters for way in WAYS) >= 25
 
 
-SPELLINGS: list[tuple[str, Callable[..., Any], tuple[Shape, ...]]] = [
-    ("relu:264", lambda x: np.maximum(0, x), ((8, 33),)),
-    ("square:264", lambda x: x**2, ((8, 33),)),
-    ("square:264", np.square, ((8, 33),)),
-    ("silu:264", lambda x: x * (1 / (1 + np.exp(-x))), ((8, 33),)),
-    (
-        "gelu:264",
-        lambda x: x * 0.5 * (np.tanh(0.7978845608 * (x + 0.044715 * x * x * x)) + 1),
-        ((8, 33),),
-    ),
-    (
-        "softmax:8x33",
-        lambda x: (
-            np.exp(x - np.max(x, 1, keepdims=True))
-            / np.sum(np.exp(x - np.max(x, 1, keepdims=True)), 1, keepdims=True)
-        ),
-        ((8, 33),),
-    ),
-    (
-        "softmax:8x33",
-        lambda x: (lambda e: (e.T / e.sum(1)).T)(np.exp(x - x.max(1)[:, None])),
-        ((8, 33),),
-    ),
-    (
-        "layer_norm:8x33",
-        lambda x, g, b: (
-            g
-            * (
-                (x - x.mean(1)[:, None])
-                / np.sqrt(((x - x.mean(1)[:, None]) ** 2).mean(1)[:, None] + 1e-5)
-            )
-            + b
-        ),
-        ((8, 33), (33,), (33,)),
-    ),
-    (
-        "rms_norm:8x33",
-        lambda x, g: x * (1 / np.sqrt((x * x).sum(-1, keepdims=True) / 33 + 1e-5)) * g,
-        ((8, 33), (33,)),
-    ),
-    (
-        "attention:2x5x6x7x9",
-        lambda q, k, v: (lambda p: (p @ v) / p.sum(-1, keepdims=True))(
-            (lambda s: np.exp(s - s.max(-1, keepdims=True)))(
-                np.einsum("bqd,bkd->bqk", q, k) / np.sqrt(7)
-            )
-        ),
-        HEADS,
-    ),
-]
+SPELLINGS = rows(__file__, "spellings")
 """Other ways to write a computation in NumPy."""
 
 
 @pytest.mark.parametrize(("name", "function", "shapes"), SPELLINGS)
 def test_other_spellings_in_numpy_are_the_same(
-    name: str, function: Callable[..., Any], shapes: tuple[Shape, ...]
+    name: str, function: str, shapes: str
 ) -> None:
-    (part,) = morello.trace(function, *shapes).parts
+    (part,) = morello.trace(eval(function), *eval(shapes)).parts
     same(part.spec(LIMITS), name)
 
 
 @pytest.mark.parametrize(
-    ("name", "function", "shapes"),
-    [
-        (  # overflows where a maximum is not subtracted
-            "softmax:8x33",
-            lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True),
-            ((8, 33),),
-        ),
-        (  # rounds x - m, not m + log(l)
-            "log_softmax:8x33",
-            lambda x: (lambda d: d - np.log(np.exp(d).sum(1, keepdims=True)))(
-                x - x.max(1, keepdims=True)
-            ),
-            ((8, 33),),
-        ),
-        (  # the mean of squares less the square of the mean cancels
-            "layer_norm:8x33",
-            lambda x, g, b: (
-                (x - x.mean(1, keepdims=True))
-                / np.sqrt(
-                    (x * x).mean(1, keepdims=True)
-                    - x.mean(1, keepdims=True) ** 2
-                    + 1e-5
-                )
-                * g
-                + b
-            ),
-            ((8, 33), (33,), (33,)),
-        ),
-    ],
+    ("name", "function", "shapes", "reason"), rows(__file__, "other_numbers")
 )
 def test_other_numbers_are_another_computation(
-    name: str, function: Callable[..., Any], shapes: tuple[Shape, ...]
+    name: str, function: str, shapes: str, reason: str
 ) -> None:
-    parts = morello.trace(function, *shapes).parts
+    parts = morello.trace(eval(function), *eval(shapes)).parts
     named = parse_spec(name, LIMITS)
-    assert [part.spec(LIMITS) for part in parts] != [named]
+    assert [part.spec(LIMITS) for part in parts] != [named], reason
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import morello
 from morello.errors import SpecError
-from morello.spec import Fill, Kind, Limits, Matmul, Move, Spec, TensorSpec, parse_spec
+from morello.spec import Limits, Spec, TensorSpec, parse_spec
 from morello.spec.frame import Frame
 from tests.named_kinds import named
 from tests.spec.strategies import specs
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -20,59 +22,13 @@ def forms(*texts: str) -> tuple[TensorSpec, ...]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "sizes", "tensors", "message"),
-    [
-        (
-            Matmul(),
-            (4, 4, 4),
-            forms("f32@MEM[0,1,2]", "f32@MEM[0,1,2]", "f32@MEM[0,1,2]"),
-            r"matmul has 4 dimensions \(b,m,k,n\) but 3 sizes",
-        ),
-        (
-            Fill(1),
-            (0,),
-            forms("f32@MEM[0]"),
-            "size 0 of dimension d0 of fill is not between 1 and 2147483647",
-        ),
-        (
-            named("max"),
-            (4, 1 << 31),
-            forms("f32@MEM[0,1]", "f32@MEM[0]"),
-            "size 2147483648 of dimension d1 of max is not between 1 and",
-        ),
-        (Move(1), (4,), forms("f32@MEM[0]"), "move has 2 operands but 1 forms"),
-        (
-            Move(1),
-            (4,),
-            forms("f32@MEM[0]", "s32@MEM[0]"),
-            "move has no cast from f32 to s32",
-        ),
-        (
-            named("max"),
-            (4, 4),
-            forms("f32@MEM[0]", "f32@MEM[0]"),
-            r"operand 'x0' of max has 2 dimensions but its layout \[0\] has 1; for "
-            r"example \[0,1\]",
-        ),
-        (
-            Fill(3),
-            (1 << 20, 1 << 20, 64),
-            forms("f32@MEM[0,1,2]"),
-            "operand 'out' of fill has 281474976710656 bytes: more than this machine",
-        ),
-        (
-            Fill(2),
-            (1 << 30, 3),
-            forms("s8@MEM[0,1,1p65536]"),
-            "operand 'out' of fill has 70368744177664 bytes: more than this",
-        ),
-    ],
+    ("kind", "sizes", "tensors", "message"), rows(__file__, "refused")
 )
-def test_refusals(
-    kind: Kind, sizes: tuple[int, ...], tensors: tuple[TensorSpec, ...], message: str
-) -> None:
+def test_refusals(kind: str, sizes: str, tensors: str, message: str) -> None:
+    operands = forms(*tensors.split())
+    names = {**vars(morello.spec), "named": named}
     with pytest.raises(SpecError, match=message):
-        Spec(kind, sizes, tensors, LIMITS)
+        Spec(eval(kind, names), eval(sizes), operands, LIMITS)
 
 
 @given(specs())
