@@ -3,94 +3,66 @@
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 
-import morello
 from morello.errors import ArgumentError, CompileError
-from tests.onnx.models import FLOAT, evaluated, model, node, read
+from morello.frontends.onnx_ops.folding import folded
+from tests.onnx.models import evaluated, parsed, read
 
 pytestmark = pytest.mark.quick
 
-
-def branch(*nodes: Any) -> Any:
-    """A graph without inputs, whose result is that of its last node."""
-    name = nodes[-1].output[0]
-    result = helper.make_tensor_value_info(name, FLOAT, None)
-    return helper.make_graph(list(nodes), name, [], [result])
-
-
-def chosen(*condition: Any, other: Any = None) -> Any:
-    """A model that is relu(x), or -x where the condition ``c`` does not hold."""
-    choice = node(
-        "If",
-        ["c"],
-        ["y"],
-        name="choice",
-        then_branch=branch(node("Relu", ["x"], ["p"])),
-        else_branch=branch(other or node("Neg", ["x"], ["n"])),
-    )
-    held = {"eight": np.array(8, np.int64), "axis": np.array(1, np.int64)}
-    return model([*condition, choice], {"x": ("N", 8)}, {"y": ("N", 8)}, held)
-
-
-SIZES = [
-    node("Shape", ["x"], ["s"]),
-    node("Gather", ["s", "axis"], ["width"]),
-    node("Equal", ["width", "eight"], ["c"]),
-]
-DATA = [
-    node("ReduceSum", ["x"], ["sum"], keepdims=0),
-    node("Sub", ["sum", "sum"], ["zero"]),
-    node("Greater", ["sum", "zero"], ["c"]),
-]
+SIZES = "s = Shape(x) width = Gather(s, axis) c = Equal(width, eight)"
+DATA = "sum = ReduceSum<keepdims=0>(x) zero = Sub(sum, sum) c = Greater(sum, zero)"
 X = np.linspace(-1, 2, 16, dtype=np.float32).reshape(2, 8)
 
 
+def chosen(condition: str, other: str = "n = Neg(x)", **options: Any) -> Any:
+    """A program that is relu(x), or -x where the condition ``c`` does not hold."""
+    proto = parsed(
+        "(float[N,8] x) => (float[N,8] y) <int64 eight = {8}, int64 axis = {1}> "
+        f"{{ {condition} [choice] y = If(c)<then_branch = t () => (float[] p) "
+        f"{{ p = Relu(x) }}, else_branch = e () => (float[] n) {{ {other} }}> }}"
+    )
+    return read(proto, shapes={"x": (2, 8)}, **options)
+
+
 def test_a_choice_by_a_shape_is_made_before() -> None:
-    proto = chosen(*SIZES).SerializeToString()
-    program = morello.from_onnx(proto, shapes={"x": (2, 8)})
+    program = chosen(SIZES)
     assert len(program.parts) == 1
     np.testing.assert_array_equal(program.evaluate(X), np.maximum(X, 0))
 
 
 def test_a_choice_by_data_is_made_in_the_call() -> None:
-    proto = chosen(*DATA).SerializeToString()
-    program = morello.from_onnx(proto, shapes={"x": (2, 8)})
+    program = chosen(DATA)
     np.testing.assert_array_equal(program.evaluate(X), np.maximum(X, 0))
     np.testing.assert_array_equal(program.evaluate(-X), X)
 
 
 def test_a_choice_by_data_has_one_shape() -> None:
-    proto = chosen(*DATA, other=node("ReduceMax", ["x"], ["n"], keepdims=0))
     words = r"choice \(onnx.If\) has branches whose results have the shapes \[2, 8\]"
     with pytest.raises(CompileError, match=words):
-        read(proto, shapes={"x": (2, 8)})
+        chosen(DATA, "n = ReduceMax<keepdims=0>(x)")
 
 
 def test_an_input_of_any_size_is_given() -> None:
-    proto = model([node("Relu", ["x"], ["y"])], {"x": (-1, 8)}, {"y": (-1, 8)})
+    proto = parsed("(float[N,8] x) => (float[N,8] y) { y = Relu(x) }")
+    for value in (proto.graph.input[0], proto.graph.output[0]):
+        value.type.tensor_type.shape.dim[0].dim_value = -1
     program = read(proto, shapes={"x": (2, 8)})
     np.testing.assert_array_equal(program.evaluate(X), np.maximum(X, 0))
 
 
-def with_a_count() -> bytes:
-    """A model of x and how often it is repeated."""
-    nodes = [
-        node("Unsqueeze", ["n", "zero"], ["times"]),
-        node("Concat", ["times", "one"], ["sizes"], axis=0),
-        node("Tile", ["x", "sizes"], ["y"]),
-    ]
-    held = {"zero": np.array([0], np.int64), "one": np.array([1], np.int64)}
-    proto = model(nodes, {"x": (2, 8)}, {"y": ("N", 8)}, held)
-    count = helper.make_tensor_value_info("n", onnx.TensorProto.INT64, [])
-    proto.graph.input.append(count)
-    return bytes(proto.SerializeToString())
+REPEATED = parsed(
+    "(float[2,8] x, int64 n) => (float[N,8] y) <int64[1] zero = {0}, "
+    "int64[1] one = {1}> { times = Unsqueeze(n, zero) "
+    "sizes = Concat<axis=0>(times, one) y = Tile(x, sizes) }"
+)
+"""A model of x and how often it is repeated."""
 
 
 def test_an_input_is_a_constant() -> None:
-    program = morello.from_onnx(with_a_count(), constants={"n": 3})
+    program = read(REPEATED, constants={"n": 3})
     assert [p.shape for p in program.parameters] == [(2, 8), (6, 8)]
     np.testing.assert_array_equal(program.evaluate(X), np.tile(X, (3, 1)))
 
@@ -104,91 +76,53 @@ def test_an_input_is_a_constant() -> None:
 )
 def test_wrong_constants_are_refused(constants: dict[str, Any], words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
-        morello.from_onnx(with_a_count(), constants=constants)
+        read(REPEATED, constants=constants)
 
 
 def test_a_large_fill_is_not_evaluated() -> None:
-    nodes = [
-        node("ConstantOfShape", ["sizes"], ["zeros"]),
-        node("Add", ["x", "zeros"], ["y"]),
-    ]
-    held = {"sizes": np.array([1 << 20, 1 << 20, 1 << 20], np.int64)}
-    proto = model(nodes, {"x": (1,)}, {"y": (1 << 20, 1 << 20, 1 << 20)}, held)
-    from morello.frontends.onnx_ops.folding import folded
-
+    proto = parsed(
+        "(float[1] x) => (float[1048576,1048576,1048576] y) "
+        "<int64[3] sizes = {1048576, 1048576, 1048576}> "
+        "{ zeros = ConstantOfShape(sizes) y = Add(x, zeros) }"
+    )
     assert [n.op_type for n in folded(proto).graph.node] == ["ConstantOfShape", "Add"]
 
 
 def test_names_of_captured_values_stay() -> None:
     """Two choices whose branches name their values alike, and read what is outside."""
-    double = branch(node("Add", ["x", "r"], ["p"]))
-    nodes = [
-        node("Relu", ["x"], ["r"]),
-        *DATA,
-        *(
-            node("If", ["c"], [result], then_branch=double, else_branch=double)
-            for result in ("a", "b")
-        ),
-        node("Mul", ["a", "b"], ["y"]),
-    ]
-    program = read(model(nodes, {"x": (2, 8)}, {"y": (2, 8)}))
+    branch = "() => (float[] p) { p = Add(x, r) }"
+    each = f"If(c)<then_branch = t {branch}, else_branch = e {branch}>"
+    proto = parsed(
+        f"(float[2,8] x) => (float[2,8] y) {{ r = Relu(x) {DATA} "
+        f"a = {each} b = {each} y = Mul(a, b) }}"
+    )
     wanted = (X + np.maximum(X, 0)) ** 2
-    np.testing.assert_allclose(program.evaluate(X), wanted, rtol=1e-6)
+    np.testing.assert_allclose(evaluated(proto, X), wanted, rtol=1e-6)
 
 
 def test_numpy_helper_reads_what_was_folded() -> None:
-    held = {"a": np.array([1, 2], np.int64), "b": np.array([3, 4], np.int64)}
-    nodes = [
-        node("Concat", ["a", "b"], ["ab"], axis=0),
-        node("Cast", ["ab"], ["row"], to=FLOAT),
-        node("Add", ["x", "row"], ["y"]),
-    ]
-    from morello.frontends.onnx_ops.folding import folded
-
-    graph = folded(model(nodes, {"x": (4,)}, {"y": (4,)}, held)).graph
+    proto = parsed(
+        "(float[4] x) => (float[4] y) <int64[2] a = {1, 2}, int64[2] b = {3, 4}> "
+        "{ ab = Concat<axis=0>(a, b) row = Cast<to=1>(ab) y = Add(x, row) }"
+    )
+    graph = folded(proto).graph
     assert [n.op_type for n in graph.node] == ["Add"]
     (row,) = graph.initializer
     np.testing.assert_array_equal(numpy_helper.to_array(row), [1, 2, 3, 4])
 
 
-def body(results: list[str], *nodes: Any, loop: bool) -> Any:
-    """A body that has a state ``s``, and a row ``r`` of a scan or the place of a trip
-    and the condition of a loop."""
-    inputs = [("i", onnx.TensorProto.INT64, []), ("on", onnx.TensorProto.BOOL, [])]
-    inputs = inputs if loop else []
-    inputs += [("s", FLOAT, [3])] + ([] if loop else [("r", FLOAT, [3])])
-    kinds = {"on": onnx.TensorProto.BOOL}
-    return helper.make_graph(
-        list(nodes),
-        "body",
-        [helper.make_tensor_value_info(*fields) for fields in inputs],
-        [
-            helper.make_tensor_value_info(name, kinds.get(name, FLOAT), None)
-            for name in results
-        ],
-    )
+SCAN = "(float[3] s, float[3] r) => (float[] t, float[] o)"
+OLD_SCAN = "(float[3] s, float[3] r) => (float[] t)"
+TRIP = "(int64 i, bool on, float[3] s) => (bool on, float[] t, float[] o)"
 
 
 def test_a_scan_is_written_out() -> None:
-    inner = body(
-        ["t", "o"],
-        node("Add", ["s", "r"], ["t"]),
-        node("Neg", ["t"], ["o"]),
-        loop=False,
+    proto = parsed(
+        "(float[3,4] x) => (float[3] last, float[3,4] y) <float[3] s0 = {0, 0, 0}> "
+        f"{{ last, y = Scan(s0, x)<body = b {SCAN} {{ t = Add(s, r) o = Neg(t) }}, "
+        "num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1], "
+        "scan_output_axes=[1]> }"
     )
-    scan = node(
-        "Scan",
-        ["s0", "x"],
-        ["last", "y"],
-        body=inner,
-        num_scan_inputs=1,
-        scan_input_axes=[1],
-        scan_input_directions=[1],
-        scan_output_axes=[1],
-        name="scan",
-    )
-    held = {"s0": np.zeros(3, np.float32)}
-    proto = model([scan], {"x": (3, 4)}, {"last": (3,), "y": (3, 4)}, held)
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     last, y = evaluated(proto, x)
     np.testing.assert_array_equal(last, x.sum(1))
@@ -196,24 +130,22 @@ def test_a_scan_is_written_out() -> None:
 
 
 def test_a_scan_of_a_batch_is_refused() -> None:
-    inner = body(["t"], node("Add", ["s", "r"], ["t"]), loop=False)
-    scan = node("Scan", ["", "s0", "x"], ["y"], body=inner, num_scan_inputs=1, name="b")
-    held = {"s0": np.zeros((1, 3), np.float32)}
-    proto = model([scan], {"x": (1, 4, 3)}, {"y": (1, 3)}, held, opset=8)
+    proto = parsed(
+        "(float[1,4,3] x) => (float[1,3] y) <float[1,3] s0 = {0, 0, 0}> "
+        f"{{ [b] y = Scan(, s0, x)<body = inner {OLD_SCAN} {{ t = Add(s, r) }}, "
+        "num_scan_inputs=1> }"
+    )
+    proto.opset_import[0].version = 8
     with pytest.raises(CompileError, match=r"b \(onnx.Scan\) is of version 8"):
         read(proto)
 
 
 def test_a_loop_gives_what_each_trip_does() -> None:
-    inner = body(
-        ["on", "t", "o"],
-        node("Add", ["s", "x"], ["t"]),
-        node("Mul", ["t", "t"], ["o"]),
-        loop=True,
+    proto = parsed(
+        "(float[3] x) => (float[3] last, float[2,3] y) <int64 n = {2}> "
+        f"{{ last, y = Loop(n, , x)<body = b {TRIP} "
+        "{ t = Add(s, x) o = Mul(t, t) }> }"
     )
-    loop = node("Loop", ["n", "", "x"], ["last", "y"], body=inner)
-    held = {"n": np.array(2, np.int64)}
-    proto = model([loop], {"x": (3,)}, {"last": (3,), "y": (2, 3)}, held)
     x = np.array([1, 2, 3], np.float32)
     last, y = evaluated(proto, x)
     np.testing.assert_array_equal(last, 3 * x)

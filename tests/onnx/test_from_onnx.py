@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import morello
@@ -22,51 +22,35 @@ from tests.onnx.models import (
     evaluated,
     model,
     node,
+    parsed,
     read,
 )
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
 MODELS = {
-    "classifier": model(
-        [
-            node("Gemm", ["x", "w", "b"], ["t"], transB=1),
-            node("Relu", ["t"], ["r"]),
-            node("Softmax", ["r"], ["y"], axis=-1),
-        ],
-        {"x": (4, 8)},
-        {"y": (4, 16)},
-        {"w": (16, 8), "b": (16,)},
-    ),
-    "convolution": model(
-        [
-            node("Conv", ["x", "w"], ["t"], strides=[2, 2], pads=[1, 1, 1, 1]),
-            node("Relu", ["t"], ["y"]),
-        ],
-        {"x": (1, 3, 8, 8)},
-        {"y": (1, 6, 4, 4)},
-        {"w": (6, 3, 3, 3)},
-    ),
-    "norm": model(
-        [
-            node("LayerNormalization", ["x", "s", "b"], ["t"], axis=-1),
-            node("Gelu", ["t"], ["y"]),
-        ],
-        {"x": (4, 16)},
-        {"y": (4, 16)},
-        {"s": (16,), "b": (16,)},
-    ),
+    "classifier": "(float[4,8] x, float[16,8] w, float[16] b) => (float[4,16] y) "
+    "{ t = Gemm<transB=1>(x, w, b) r = Relu(t) y = Softmax<axis=-1>(r) }",
+    "convolution": "(float[1,3,8,8] x, float[6,3,3,3] w) => (float[1,6,4,4] y) "
+    "{ t = Conv<strides=[2,2], pads=[1,1,1,1]>(x, w) y = Relu(t) }",
+    "norm": "(float[4,16] x, float[16] s, float[16] b) => (float[4,16] y) "
+    "{ t = LayerNormalization<axis=-1>(x, s, b) y = Gelu(t) }",
 }
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_it_computes_what_the_reference_does(name: str, tmp_path: Path) -> None:
-    proto = MODELS[name]
+    proto = parsed(MODELS[name])
+    x, *weights = (
+        drawn([dim.dim_value for dim in argument.type.tensor_type.shape.dim], seed)
+        for seed, argument in enumerate(proto.graph.input)
+    )
+    held = zip(weights, proto.graph.input[1:], strict=True)
+    tensors = [numpy_helper.from_array(array, value.name) for array, value in held]
+    proto.graph.initializer.extend(tensors)
+    del proto.graph.input[1:]
     path = tmp_path / "model.onnx"
     onnx.save(proto, path)
-    (argument,) = proto.graph.input
-    shape = [dim.dim_value for dim in argument.type.tensor_type.shape.dim]
-    x = drawn(shape)
     (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
     compiled = morello.from_onnx(path).compile(threads=1, time_limit=1)
     np.testing.assert_allclose(compiled(x), wanted, rtol=1e-4, atol=1e-5)
@@ -277,27 +261,13 @@ def test_a_shape_of_unknown_rank_is_given() -> None:
 
 @pytest.mark.parametrize("trips", [3, 60])
 def test_a_loop_of_few_trips_is_unrolled(trips: int) -> None:
-    body = helper.make_graph(
-        [
-            node("Mul", ["v", "c"], ["m"]),
-            node("Add", ["m", "x"], ["next"]),
-            node("Identity", ["on"], ["goes_on"]),
-        ],
-        "body",
-        [
-            helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
-            helper.make_tensor_value_info("on", onnx.TensorProto.BOOL, []),
-            helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, [4]),
-        ],
-        [
-            helper.make_tensor_value_info("goes_on", onnx.TensorProto.BOOL, []),
-            helper.make_tensor_value_info("next", onnx.TensorProto.FLOAT, [4]),
-        ],
-        [numpy_helper.from_array(np.float32(0.5), "c")],
+    trip = "(int64 i, bool on, float[4] v) => (bool goes_on, float[4] next)"
+    steps = "c = Constant<value_float=0.5>() m = Mul(v, c) next = Add(m, x)"
+    body = f"b {trip} {{ {steps} goes_on = Identity(on) }}"
+    proto = parsed(
+        f"(float[4] x) => (float[4] y) <int64 count = {{{trips}}}, bool start = {{1}}> "
+        f"{{ y = Loop(count, start, x)<body = {body}> }}"
     )
-    loop = helper.make_node("Loop", ["count", "start", "x"], ["y"], body=body)
-    held = {"count": np.array(trips, np.int64), "start": np.array(True)}
-    proto = model([loop], {"x": (4,)}, {"y": (4,)}, held)
     x = np.arange(4, dtype=np.float32)
     if trips > 32:
         with pytest.raises(morello.MorelloError, match="Loop: a loop of 60 trips is"):
