@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from morello.kernels.gemm.dot_bf16 import GemmDotBf16
+from morello.kernels.gemm.far_panels import GemmFarPanels
 from morello.kernels.gemm.outer import GemmOuter
 from morello.kernels.gemm.strips import GemmStrips
 from morello.kernels.gemm.sweep import GemmPanels, GemmRows
@@ -84,6 +85,15 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             least_k=32,
         ),
         by_panels,
+        GemmFarPanels(
+            "gemm_far_panels",
+            isa,
+            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in panels in "
+            "memory.",
+            rhs=(Dtype.F16,),
+            panels=(3,) if isa.line_vectors == 1 else (1, 2),
+            distance=6144,
+        ),
         GemmWindows(
             "gemm_windows",
             isa,

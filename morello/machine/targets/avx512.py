@@ -11,7 +11,7 @@ from morello.machine.target import Target
 
 _KERNELS = (
     "gemm_registers_512", "gemm_tile_512", "gemm_rows_512", "gemm_panels_512",
-    "gemm_strips_512", "gemm_windows_512", "gemv_axpy_512", "gemv_axpy_4_512",
+    "gemm_strips_512", "gemm_far_panels_512", "gemm_windows_512", "gemv_axpy_512", "gemv_axpy_4_512",
     "gemv_axpy_prefetch_512", "gemv_axpy_bf16_512", "gemv_axpy_bf16_rows_512",
     "gemv_axpy_bf16_prefetch_512", "gemv_axpy_f16_512", "gemv_axpy_f16_prefetch_512",
     "gemv_axpy_f16_rows_512", "gemv_dot_512", "gemv_dot_prefetch_512", "gemv_dot_bytes",
