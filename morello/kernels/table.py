@@ -90,7 +90,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in panels in "
             "memory.",
-            rhs=(Dtype.F16,),
+            rhs=(Dtype.F16, Dtype.BF16),
             panels=(3,) if isa.line_vectors == 1 else (1, 2),
             distance=6144,
         ),

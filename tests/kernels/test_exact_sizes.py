@@ -230,6 +230,16 @@ def panels() -> Iterator[Exact]:
         forms = f"f32@L1{ROWS}{gaps} f32@L2[0,2,1,2p16] f32@L1"
         sizes = [(m, k, 96) for k in EDGE for m in (2, 6)]
         yield exact("gemm_panels", forms, sizes)
+    for narrow, accum in (("f16", True), ("bf16", False)):
+        for columns, isa, most, k in (
+            (8, "", 13, 384),
+            (16, "", 6, 192),
+            (48, "_512", 9, 64),
+        ):
+            forms = f"f32@L2[0,2,1] {narrow}@MEM[0,2,1,2p{columns}] f32@MEM"
+            sizes = [(m, k + m, 3 * columns - m) for m in (2, most - 1, most)]
+            sizes += [(3, k, n) for n in (1, columns, 2 * columns)]
+            yield exact(f"gemm_far_panels{isa}", forms, sizes, accum)
     for accum, isa in itertools.product((True, False), ("", "_512")):
         sizes = [(m, 37, 50) for m in (*range(5, 15), 25, 38)]
         # Rows of rhs that are copied strip by strip, and fewer; columns beside whole

@@ -5,8 +5,8 @@ from morello.machine.shipped import shipped
 from morello.machine.target import Target
 
 _KERNELS = (
-    "gemm_registers", "gemm_tile", "gemm_rows", "gemm_strips", "gemm_far_panels", "gemm_windows",
-    "gemv_axpy", "gemv_axpy_4", "gemv_axpy_bf16", "gemv_axpy_f16",
+    "gemm_registers", "gemm_tile", "gemm_rows", "gemm_strips", "gemm_far_panels",
+    "gemm_windows", "gemv_axpy", "gemv_axpy_4", "gemv_axpy_bf16", "gemv_axpy_f16",
     "gemv_axpy_f16_panels", "gemv_dot", "gemv_dot_bytes", "gemv_axpy_bytes",
     "gemm_dot_bf16", "int_dot2", "int_dot2_s8", "int_dot2_u8", "int_dot2_float",
     "int_dot4", "int_dot2_saturating", "copy_rows", "transpose", "interleave2",
