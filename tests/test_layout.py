@@ -12,6 +12,7 @@ import pytest
 from morello.spec import MEMORIES
 from morello.spec.kinds import KINDS
 from tests.child import python
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -68,67 +69,7 @@ WITHOUT_LIT = {
 WITHOUT_PASSES = ("passes/parts", "passes/pipelines")
 """Folders of what passes are made of, and what runs them: the passes have the tests."""
 
-IMPORTS = {
-    "spec": set(),
-    "machine": {"spec"},
-    "cost": {"spec", "machine"},
-    "kernels": {"spec", "machine", "cost"},
-    "actions": {"spec", "machine", "cost", "kernels"},
-    "search": {"spec", "machine", "cost", "actions"},
-    "explain": {"spec", "machine", "actions", "search"},
-    "dialect": {"spec", "machine", "kernels", "actions", "mlir"},
-    "passes": {
-        "spec",
-        "machine",
-        "kernels",
-        "actions",
-        "search",
-        "dialect",
-        "mlir",
-        "frontends",  # the two passes that convert programs of other dialects
-    },
-    "frontends": {
-        "spec",
-        "weights",
-        "machine",
-        "search",
-        "dialect",
-        "passes",
-        "runtime",
-        "aot",
-        "compiler",
-        "mlir",
-    },
-    "runtime": {"machine", "passes", "mlir"},
-    "aot": {"spec", "machine", "search", "runtime"},
-    "learned": {"spec", "machine", "cost", "actions", "search"},
-    "compiler": {
-        "spec",
-        "machine",
-        "cost",
-        "search",
-        "learned",
-        "dialect",
-        "passes",
-        "runtime",
-        "aot",
-        "mlir",
-    },
-    "calibration": {
-        "spec",
-        "machine",
-        "cost",
-        "actions",
-        "search",
-        "learned",
-        "runtime",
-        "compiler",
-    },
-    "tracing": {"spec", "machine", "search", "compiler", "frontends"},
-    "cluster": {"spec", "machine", "search", "runtime", "compiler"},
-    "jax": {"machine", "runtime", "compiler", "frontends"},
-    "torch": {"spec", "compiler", "search", "runtime", "frontends", "mlir"},
-}
+IMPORTS = {name: set(packages.split()) for name, packages in rows(__file__, "imports")}
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 
 EVERYWHERE = (

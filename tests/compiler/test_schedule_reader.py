@@ -14,6 +14,7 @@ from morello.machine import AVX2
 from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
 from morello.spec import parse_spec
 from tests.compiler.test_partial_schedule import END, MATCH, MODULE, SPEC, include, tile
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -45,62 +46,15 @@ def in_module(schedule: str, line: str) -> str:
     return schedule.replace("  func.func @", f"  {line}\n  func.func @", 1)
 
 
-BESIDE_THE_SPEC = {
-    "a call": lambda s: in_module(
-        in_function(s, "llvm.call @system() : () -> ()"), "llvm.func @system()"
-    ),
-    "a function of others": lambda s: in_module(s, "llvm.func @system()"),
-    "a variable": lambda s: in_module(s, "llvm.mlir.global external @x() : i32"),
-    "a nested module": lambda s: in_module(s, "module {}"),
-    "a constant": lambda s: in_function(s, "%c = arith.constant 1 : index"),
-    "a store out of bounds": lambda s: in_function(
-        s,
-        "%c = arith.constant 99 : index %f = arith.constant 1.0 : f32 "
-        "memref.store %f, %arg2[%c, %c, %c] : memref<1x4x4xf32>",
-    ),
-    "assembly": lambda s: in_function(
-        s, 'llvm.inline_asm has_side_effects "ud2", "" : () -> ()'
-    ),
-    "assembly of the module": lambda s: s.replace(
-        MODULE_HEAD, MODULE_HEAD.replace("{", '{llvm.module_asm = ["ud2"], ', 1)
-    ),
-    "a second return": lambda s: in_function(s, "return\n  ^bb1:"),
-    "swapped operands": lambda s: s.replace(
-        '"(%arg0, %arg1, %arg2)', '"(%arg1, %arg0, %arg2)'
-    ),
-    "an output that is an input": lambda s: s.replace(
-        '"(%arg0, %arg1, %arg2)', '"(%arg0, %arg1, %arg1)'
-    ),
-    "one more argument": lambda s: s.replace(
-        "%arg2: memref<1x4x4xf32>)", "%arg2: memref<1x4x4xf32>, %x: memref<9xf32>)"
-    ),
-    "a promise about an argument": lambda s: s.replace(
-        "%arg2: memref<1x4x4xf32>)", "%arg2: memref<1x4x4xf32> {llvm.align = 4096})"
-    ),
-    "a private function": lambda s: s.replace("func.func @", "func.func private @"),
-    "an attribute of the Spec's op": lambda s: s.replace(
-        "serial = true", "serial = true, morello.handle.7"
-    ),
-    "an attribute of the function": lambda s: re.sub(
-        r"\) \{\n    \"", ') attributes {morello.goal = "x"} {\n    "', s
-    ),
-    "a pass": lambda s: at_end(
-        s,
-        '%r = transform.apply_registered_pass "canonicalize" to %0 : '
-        "(!transform.any_op) -> !transform.any_op",
-    ),
-    "a print": lambda s: at_end(s, "transform.print %arg0 : !transform.any_op"),
-    "an annotation": lambda s: at_end(
-        s, 'transform.annotate %arg0 "llvm.module_asm" : !transform.any_op'
-    ),
-}
+BESIDE_THE_SPEC = dict(rows(__file__, "beside_the_spec"))
+"""Schedules that have more than a Spec and its actions, made of one, s."""
 
 
 @pytest.mark.parametrize("name", BESIDE_THE_SPEC)
 def test_what_is_beside_the_spec_and_its_actions_is_refused(
     name: str, schedule: str
 ) -> None:
-    text = BESIDE_THE_SPEC[name](schedule)
+    text = eval(BESIDE_THE_SPEC[name], globals(), {"s": schedule})
     assert text != schedule
     with pytest.raises(ScheduleError, match=r'^(the .* MLIR: )?"-":\d+:\d+: '):
         morello.compile(SQUARE, schedule=text)

@@ -8,6 +8,7 @@ import pytest
 
 import morello
 from morello.frontends.refusals import ModelError
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -52,43 +53,13 @@ def convolved(x: Array, w: Array) -> Array:
     return y
 
 
-CASES: dict[str, tuple[dict[str, str], str, str, Any]] = {
-    "quantize": (
-        {"x": "4x8xf32"},
-        f"4x8x{X}",
-        "stablehlo.uniform_quantize %x",
-        lambda x: rounded(x, 0.5, 3),
-    ),
-    "add": (
-        {"x": f"4x8x{X}", "w": f"4x8x{X}"},
-        f"4x8x{X}",
-        "stablehlo.add %x, %w",
-        lambda x, w: rounded(real(x, 0.5, 3) + real(w, 0.5, 3), 0.5, 3),
-    ),
-    "dot": (
-        {"x": f"4x8x{X}", "w": f"8x3x{W}"},
-        f"4x3x{SUM}",
-        DOT,
-        lambda x, w: rounded(real(x, 0.5, 3) @ real(w, 0.25, 0), 4, -2),
-    ),
-    "dot of columns": (
-        {"x": "4x8xf32", "w": f"8x3x{OF_COLUMNS}"},
-        "4x3xf32",
-        DOT,
-        lambda x, w: x @ real(w, [0.25, 0.5, 2], 0),
-    ),
-    "convolution": (
-        {"x": f"1x6x4x{X}", "w": f"2x4x3x{W}"},
-        f"1x5x3x{SUM}",
-        WINDOW,
-        lambda x, w: rounded(convolved(real(x, 0.5, 3), real(w, 0.25, 0)), 4, -2),
-    ),
-}
+CASES = {name: line for name, *line in rows(__file__, "quantized_types")}
+"""Types of arguments, that of the result, an op, and what it means."""
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_ops_are_those_of_the_numbers(name: str) -> None:
-    inputs, result, op, definition = CASES[name]
+    inputs, result, op, definition = map(eval, CASES[name])
     read = morello.from_mlir(function(inputs, result, op))
     arrays = []
     for kind in inputs.values():

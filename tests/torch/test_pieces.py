@@ -2,6 +2,7 @@
 are compiled, the queue of compilations, the borders of groups."""
 
 import logging
+import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -27,6 +28,7 @@ from morello.torch import (
     worker,
 )
 from morello.torch.options import Options
+from tests.tables import rows
 from tests.threads import in_threads
 from tests.torch.test_places import is_outside
 from tests.torch.test_rules import numbers, same, traced
@@ -322,32 +324,15 @@ def _name(node: Any) -> str:
     return str(node.target).removeprefix("aten.").partition(".")[0]
 
 
-GROUPS: dict[str, tuple[Callable[..., Any], list[list[str]]]] = {
-    "one": (lambda x: torch.tanh(x).T + 1, [["tanh", "permute", "add"]]),
-    "views alone": (lambda x: x.T[1:], []),
-    "two": (lambda x: torch.tanh(x.exp().logcumsumexp(1)), [["exp"], ["tanh"]]),
-    "a view that is read outside": (lambda x: x.exp().T.logcumsumexp(1), [["exp"]]),
-    "a view of all elements": (
-        lambda x: x.exp().view(2, 12).unsqueeze(0).logcumsumexp(1),
-        [["exp", "view", "unsqueeze"]],
-    ),
-    "two views of one value": (
-        lambda x: [y.logcumsumexp(0) for y in map(x.exp().view, (24, (2, 12)))],
-        [["exp"]],
-    ),
-    "a value and its view": (
-        lambda x: (lambda y: (y, y.flatten().logcumsumexp(0)))(x.exp()),
-        [["exp"]],
-    ),
-    "a view of both": (
-        lambda x: (torch.tanh(x.T), x.T.logcumsumexp(1)),
-        [["permute", "tanh"]],
-    ),
-    "parts of a split": (
-        lambda x: (x.exp().split(2)[0].tanh(), x.exp().split(2)[1].logcumsumexp(1)),
-        [["exp", "exp", "split", "<built-in function getitem>", "tanh"]],
-    ),
-}
+GROUPS = {name: line for name, *line in rows(__file__, "groups")}
+"""Functions, and the ops of their groups."""
+
+
+def ops_of(groups: str) -> list[list[str]]:
+    """The ops of the groups of a table, in order."""
+    each = [group.split() for group in groups.split("; ") if group]
+    names = {"getitem": str(operator.getitem)}
+    return sorted(sorted(names.get(op, op) for op in group) for group in each)
 
 
 @pytest.mark.parametrize(
@@ -373,8 +358,8 @@ def test_which_tensors_groups_read(value: Any, is_taken: bool) -> None:
 @pytest.mark.parametrize("name", GROUPS)
 def test_views_are_taken_where_they_are_read(name: str) -> None:
     function, wanted = GROUPS[name]
-    graph, groups = _groups(function, X)
-    assert sorted(map(sorted, groups)) == sorted(map(sorted, wanted))
+    graph, groups = _groups(eval(function), X)
+    assert sorted(map(sorted, groups)) == ops_of(wanted)
     graph.graph.lint()
 
 
@@ -406,31 +391,18 @@ def test_a_call_in_the_place_of_nodes_gives_the_same() -> None:
     assert not left & set(names)
 
 
-WITHOUT: dict[str, tuple[Callable[..., Any], str, list[list[str]]]] = {
-    "both sides": (
-        lambda x: x.exp().logcumsumexp(1).tanh(),
-        "logcumsumexp",
-        [["exp"], ["tanh"]],
-    ),
-    "one": (lambda x: (x.exp() + 1).tanh(), "logcumsumexp", [["add", "exp", "tanh"]]),
-    "views alone": (lambda x: x.exp().T, "exp", []),
-    "doubles inside": (
-        lambda x: (x.double() + 1).float() * 2,
-        "logcumsumexp",
-        [["_to_copy", "_to_copy", "add", "mul"]],
-    ),
-    "doubles outside": (lambda x: (x.double() + 1).float() * 2, "add", []),
-}
+WITHOUT = {name: line for name, *line in rows(__file__, "groups_without")}
+"""Functions, the op that is refused, and the ops of the groups that are left."""
 
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_groups_without_what_is_refused(name: str) -> None:
     """None has a refused node, its parts, views alone, or reads what no group may."""
     function, refused, wanted = WITHOUT[name]
-    graph = traced(function, X)
+    graph = traced(eval(function), X)
     nodes = [n for n in graph.graph.nodes if _name(n) == refused]
     groups = partition.groups_without(graph, nodes)
-    assert sorted(sorted(map(_name, group)) for group in groups) == wanted
+    assert sorted(sorted(map(_name, group)) for group in groups) == ops_of(wanted)
 
 
 TAKEN = (

@@ -10,6 +10,7 @@ import pytest
 import morello
 import morello.nn
 from morello.errors import MorelloError
+from tests.tables import rows
 from tests.tracing.beside import check
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -99,58 +100,16 @@ def test_functions_of_nn_round_once(name: str) -> None:
     assert np.allclose(narrow, wide.astype(np.float16), rtol=1e-3, atol=1e-6)
 
 
-MIXED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    "a mask": (lambda x, m: np.where(m, x, 0), ("f4", "?")),
-    "truth values": (lambda m, n: (m & ~n, m + n, m.any(0), m.sum(), m.T), ("?", "?")),
-    "products of truth values": (
-        lambda m: ((m @ m.T) + m[:, :4], np.einsum("ij,kj->i", m, m), (m @ m.T).mean()),
-        ("?",),
-    ),
-    "truth values in other shapes": (
-        lambda m: (np.tile(m, 2), m[::-1], m[:, ::2], np.stack([m, m])),
-        ("?",),
-    ),
-    "bytes as numbers": (lambda x, b: x * b.astype(np.float32) + b, ("f4", "i1")),
-    "bytes and halves": (lambda x, b: x + b, ("f2", "i1")),
-    "numbers beside halves": (lambda x: (x * 0 + 0.3 == 0.3, x - 0.3), ("f2",)),
-    "bytes alone": (lambda b: (b / 3, np.exp(b.astype("f4") / 90), b.mean(0)), ("i1",)),
-    "sums of bytes": (
-        lambda b: (b.sum(0), b.max(1), b.min(), np.cumsum(b, 0)),
-        ("u1",),
-    ),
-    "bytes in other shapes": (
-        lambda b: (
-            b.T,
-            b[::-1],
-            b[1:, ::2],
-            np.pad(b, 1, constant_values=-1.5),
-            np.maximum(b, 0),
-            np.tril(b),
-        ),
-        ("i1",),
-    ),
-    "integers in other shapes": (
-        lambda a: (a[::-1, ::3], np.pad(-a, 1), np.tile(abs(a), 2)),
-        ("i4",),
-    ),
-    "comparisons of bytes": (lambda x, b: np.where(b == 3, x, b < x), ("f4", "i2")),
-    "whole numbers": (lambda a, b: (a * b + 3, a - b, np.maximum(a, b)), ("i4", "i1")),
-    "a product of bytes": (
-        lambda a, b: a.astype(np.int32) @ b.T.astype(np.int32),
-        ("u1", "i1"),
-    ),
-    "scaled weights": (
-        lambda x, w: x @ (w.astype(np.float32) * np.float32(0.01)).T,
-        ("f4", "i1"),
-    ),
-}
+MIXED = {name: line for name, *line in rows(__file__, "mixed_dtypes")}
+"""Functions, and the dtypes of their arguments."""
 
 
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", MIXED)
 def test_integers_and_truth_values_are_numpys(name: str) -> None:
     function, dtypes = MIXED[name]
-    check(function, [numbers(dtype, *ROWS, seed=i) for i, dtype in enumerate(dtypes)])
+    arrays = [numbers(dtype, *ROWS, seed=i) for i, dtype in enumerate(dtypes.split())]
+    check(eval(function), arrays)
 
 
 @pytest.mark.parametrize(
