@@ -20,7 +20,6 @@ from morello.kernels.gemv.scaled_factors import FactorColumns, Factors, factors_
 from morello.kernels.gemv.scaled_kernel import CHAINS, ScaledKernel
 from morello.kernels.gemv.scaled_operands import (
     GROUP,
-    Operands,
     panels,
     product_of,
     quads,
@@ -57,16 +56,19 @@ class ScaledRows(ScaledKernel):
         factor and a constant."""
         return (self.isa.registers - 2 * side - 2) // side
 
-    def reads(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+    def reads(self, key: SpecKey, product: ScaledProduct) -> bool:
         """Integers of 8 bits or less; all with n innermost, in panels or not."""
-        along_k = key.kind.operands[of.factors].axis(product.inner)
+        along_k = key.kind.operands[product.factors].axis(product.inner)
         return (
-            key.dtypes[of.integers] in (Dtype.U8, Dtype.S8)
+            key.dtypes[product.integers] in (Dtype.U8, Dtype.S8)
             and not product.row_scales
-            and (not of.offsets or key.tensors[of.factors].layout.innermost == along_k)
             and (
-                self._group(key, of, product) > 1
-                or self.fits(key, of.integers, product.columns)
+                not product.offsets
+                or key.tensors[product.factors].layout.innermost == along_k
+            )
+            and (
+                self._group(key, product) > 1
+                or self.fits(key, product.integers, product.columns)
             )
         )
 
@@ -81,11 +83,11 @@ class ScaledRows(ScaledKernel):
             return (quads(axes, product.columns, self.columns), *layouts)
         return layouts
 
-    def _group(self, key: SpecKey, of: Operands, product: ScaledProduct) -> int:
+    def _group(self, key: SpecKey, product: ScaledProduct) -> int:
         """Bytes of a column along k that are neighbours."""
-        axes = key.kind.operands[of.integers].axes
+        axes = key.kind.operands[product.integers].axes
         *together, _ = self.panels_of_integers(axes, product)
-        return GROUP if key.tensors[of.integers].layout in together else 1
+        return GROUP if key.tensors[product.integers].layout in together else 1
 
     def whole(self, frame: Frame, product: ScaledProduct) -> tuple[Condition, ...]:
         """Condition that k is whole bytes, or whole groups of them, of integers of 4
@@ -93,23 +95,20 @@ class ScaledRows(ScaledKernel):
         if not product.halves:
             return ()
         name, k = frame.key.kind.dims[product.inner], frame.sizes[product.inner]
-        step = 2 * self._group(frame.key, Operands.of(frame.key, product), product)
+        step = 2 * self._group(frame.key, product)
         return (Condition(k % step == 0, f"takes whole groups of {step} along {name}"),)
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Operations for each vector of integers, and for each row that uses it."""
         product = product_of(frame.key)
         assert product is not None
-        of, (m, k, vectors, passes, blocks) = (
-            Operands.of(frame.key, product),
-            self.extents(frame, product),
-        )
+        m, k, vectors, passes, blocks = self.extents(frame, product)
         bytes_ = k // 2 if product.halves else k
-        group = self._group(frame.key, of, product)
-        apart, has_offsets = _is_apart(of, product, m, k), bool(of.offsets)
-        folded = np.where(apart, False, self._folds(frame.key, of, product))
-        each: Ops = times(self._widening(of, product, folded, m), k * vectors)
-        scaled = np.where(apart, 0, bool(of.scales) or has_offsets)
+        group = self._group(frame.key, product)
+        apart, has_offsets = _is_apart(product, m, k), bool(product.offsets)
+        folded = np.where(apart, False, self._folds(frame.key, product))
+        each: Ops = times(self._widening(product, folded, m), k * vectors)
+        scaled = np.where(apart, 0, bool(product.scales) or has_offsets)
         added = np.where(apart, has_offsets, 0)
         before = factors_ops(self.isa, m, k, blocks * added)
         totals = m * blocks * vectors * apart
@@ -122,54 +121,52 @@ class ScaledRows(ScaledKernel):
             "shuffle": bytes_ * vectors * (group == 1),
             "store": totals * (blocks > 1),
         }
-        beside = blocks * (vectors * len(of.of_columns) + m * passes * added)
+        beside = blocks * (vectors * len(product.of_columns) + m * passes * added)
         products["load"] = products["load"] + beside
         sets = np.where(2 * m * self.side(m) <= CHAINS, 2, 1)
         chain: Ops = {"fma": passes * (k // sets + _ENDS)}
         lines = [
-            self.read(frame, of.integers, bytes_ * passes),
-            Lines(of.factors, self.lines(frame, of.factors) * passes,
+            self.read(frame, product.integers, bytes_ * passes),
+            Lines(product.factors, self.lines(frame, product.factors) * passes,
                   Access.OVERLAPPED),
-            Lines(of.out, self.lines(frame, of.out), Access.STORED),
-            *(self.read(frame, i, blocks * passes) for i in of.of_columns),
+            Lines(product.out, self.lines(frame, product.out), Access.STORED),
+            *(self.read(frame, i, blocks * passes) for i in product.of_columns),
         ]  # fmt: skip
         main = Phase(add(products, each), chain, tuple(lines))
         ends = self.ends(m, vectors, passes, apart | folded)
         phases = Phase(before), main, ends
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
-    def _widening(
-        self, of: Operands, product: ScaledProduct, folded: Ints, m: Ints
-    ) -> Ops:
+    def _widening(self, product: ScaledProduct, folded: Ints, m: Ints) -> Ops:
         """The operations of a vector of integers beside its load and its scale."""
         is_looked_up = product.halves and self.isa.has(Op.LOOKUP)
-        has_zero = bool(of.zeros) or (bool(product.zero) and not is_looked_up)
+        has_zero = bool(product.zeros) or (bool(product.zero) and not is_looked_up)
         zero = np.where(folded, 0, has_zero)
         if is_looked_up:
             return {"vector_op": 1 + zero, "shuffle": 1, "fma": self.waits(m)}
         return {"vector_op": 1 + zero + (1 if product.halves else 0)}
 
-    def _folds(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+    def _folds(self, key: SpecKey, product: ScaledProduct) -> bool:
         """Whether zeros can be taken off by the multiply-add that scales: of f16 the
         product of a scale and a zero is exact. A table takes them off for nothing."""
-        if len(of.scales) != 1 or of.offsets:
+        if len(product.scales) != 1 or product.offsets:
             return False
-        scale = key.dtypes[of.scales[0]]
+        scale = key.dtypes[product.scales[0]]
         if scale.computes_in is None or scale.is_upper_half:  # may overflow
             return False
-        if of.zeros:
-            return key.dtypes[of.zeros[0]] in (Dtype.U8, Dtype.S8)
+        if product.zeros:
+            return key.dtypes[product.zeros[0]] in (Dtype.U8, Dtype.S8)
         is_looked_up = product.halves and self.isa.has(Op.LOOKUP)
         is_whole = product.zero == int(product.zero)
         return is_whole and 0 < abs(product.zero) <= _LARGEST_ZERO and not is_looked_up
 
     def writer(self, reads: ScaledCode) -> "_Code":
         """Write the sums of factors, or the copy of them, that columns need."""
-        of, product, spec = reads.of, reads.product, reads.spec
+        product, spec = reads.product, reads.spec
         m, k = rows_of(product, spec.sizes), spec.sizes[product.inner]
-        is_apart = bool(_is_apart(of, product, m, k))
-        is_folded = not is_apart and self._folds(spec.key, of, product)
-        factors = Factors(*reads.fields).prepared(is_apart and bool(of.offsets))
+        is_apart = bool(_is_apart(product, m, k))
+        is_folded = not is_apart and self._folds(spec.key, product)
+        factors = Factors(*reads.fields).prepared(is_apart and bool(product.offsets))
         return _Code(*reads.fields, factors, is_apart, is_folded)
 
 
@@ -203,7 +200,7 @@ class _Code(FactorColumns):
         """Add the products of rows that share a block of scales, which are loaded
         once."""
         first = self.emitter.linear([(number, self.factors.each)])
-        zeros = [self.beside(self.of.zeros, 0, number, *p) for p in places]
+        zeros = [self.beside(self.product.zeros, 0, number, *p) for p in places]
         if not self.is_apart:
             beside = self._beside(number, places)
             if self.is_folded:
@@ -318,9 +315,10 @@ class _Code(FactorColumns):
 
     def _beside(self, number: Value, places: Places) -> list["_Beside"]:
         """The scales and the offsets of some columns in a block."""
-        of = self.of.scales
+        scales = self.product.scales
         return [
-            (self.beside(of, 0, number, *p), self.offsets(number, *p)) for p in places
+            (self.beside(scales, 0, number, *p), self.offsets(number, *p))
+            for p in places
         ]
 
 
@@ -328,11 +326,11 @@ _Beside = tuple[Value | None, Value | None]
 """The scales of a vector of columns, and their offsets."""
 
 
-def _is_apart(of: Operands, product: ScaledProduct, m: Ints, k: Ints) -> Ints:
+def _is_apart(product: ScaledProduct, m: Ints, k: Ints) -> Ints:
     """Whether to sum each block before it is scaled: where it has more weights in a
     column than adding its sums of all rows to totals has operations."""
     block = k if product.block is None else np.minimum(product.block, k)
-    return bool(of.scales or of.offsets) & (_TOTAL_OPS * m < block)
+    return bool(product.scales or product.offsets) & (_TOTAL_OPS * m < block)
 
 
 _LARGEST_ZERO = 2.0**11

@@ -16,7 +16,7 @@ from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.kernels.emitter import Buffer, Index, Value
 from morello.kernels.gemv.scaled_code import Places, ScaledCode, ScaledColumns
 from morello.kernels.gemv.scaled_kernel import ScaledKernel
-from morello.kernels.gemv.scaled_operands import GROUP, Operands, product_of
+from morello.kernels.gemv.scaled_operands import GROUP, product_of
 from morello.machine.isa import Op
 from morello.spec import Dtype, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -53,25 +53,25 @@ class ScaledBytes(ScaledKernel):
         """Only the products that are added to 32 bits do."""
         return self.isa.multiplies_broadcasts and self.isa.has(Op.DOT4)
 
-    def reads(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+    def reads(self, key: SpecKey, product: ScaledProduct) -> bool:
         """Bytes with k innermost, and integers in the panels of the kernel."""
         tensors, operands = key.tensors, key.kind.operands
-        along_k = operands[of.factors].axis(product.inner)
-        panels = self.panels_of_integers(operands[of.integers].axes, product)
+        along_k = operands[product.factors].axis(product.inner)
+        panels = self.panels_of_integers(operands[product.integers].axes, product)
         return (
-            self.takes(key, of, product)
-            and along_k == tensors[of.factors].layout.innermost
-            and tensors[of.integers].layout in panels
-            and not any(tensors[i].layout.is_packed for i in of.row_scales)
+            self.takes(key, product)
+            and along_k == tensors[product.factors].layout.innermost
+            and tensors[product.integers].layout in panels
+            and not any(tensors[i].layout.is_packed for i in product.row_scales)
         )
 
-    def takes(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+    def takes(self, key: SpecKey, product: ScaledProduct) -> bool:
         """Bytes times narrow integers, in blocks of whole sums."""
         narrow = (Dtype.U8,) if product.halves else (Dtype.U8, Dtype.S8)
         return (
-            key.dtypes[of.out] is Dtype.F32
-            and key.dtypes[of.factors] is Dtype.S8
-            and key.dtypes[of.integers] in narrow
+            key.dtypes[product.out] is Dtype.F32
+            and key.dtypes[product.factors] is Dtype.S8
+            and key.dtypes[product.integers] in narrow
             and (product.halves or self.isa.has(Op.DOT4))
             and (product.block or 0) % _least_block(product) == 0
             and (product.block or 0) <= _most_summed(product)
@@ -94,13 +94,13 @@ class ScaledBytes(ScaledKernel):
         """Dot products for each row and place; the scales for each row and block."""
         product = product_of(frame.key)
         assert product is not None
-        of, halves = Operands.of(frame.key, product), 2 if product.halves else 1
+        halves = 2 if product.halves else 1
         m, k, vectors, passes, blocks = self.extents(frame, product)
         places = k // (GROUP * halves)
         dots = m * places * halves
         each: Ops = {"load": 1, "vector_op": 3 if product.halves else 1}
         each = add(each, {"fma": self.waits(m)})
-        offsets = len(of.offsets)
+        offsets = len(product.offsets)
         far = (m * self.side(m) > self.isa.registers * 3 // 8) & (blocks > 1)
         scaled: Ops = {"vector_op": 2, "fma": 2 + bool(offsets)}
         scaled = add(scaled, times({"load": 1, "store": 1}, 1 * far))  # of totals
@@ -109,16 +109,16 @@ class ScaledBytes(ScaledKernel):
             times(self._dot_ops, dots * vectors),
             {"load": dots * passes},
             times(scaled, m * blocks * vectors),
-            {"load": blocks * vectors * len(of.of_columns)},
+            {"load": blocks * vectors * len(product.of_columns)},
         ]
-        streamed = (of.integers, *of.of_columns)
-        near = (of.factors, *of.row_scales)
+        streamed = (product.integers, *product.of_columns)
+        near = (product.factors, *product.row_scales)
         lines = [
             *(self.read(frame, i, passes * blocks) for i in streamed),
             *(Lines(i, self.lines(frame, i) * passes, Access.OVERLAPPED) for i in near),
-            Lines(of.out, self.lines(frame, of.out), Access.STORED),
+            Lines(product.out, self.lines(frame, product.out), Access.STORED),
         ]
-        checked = bool(of.of_columns or of.row_scales)
+        checked = bool(product.of_columns or product.row_scales)
         ends = self.ends(m, vectors, passes, checked)
         before = add(
             times(self._dot_ops, dots),
@@ -197,7 +197,7 @@ class _Code(ScaledColumns):
     def put_in_order(self, row: int) -> None:
         """Store the bytes of a row; where they multiply halves, the even ones of eight
         and then the odd ones."""
-        source, halves = self.operands[self.of.factors], self.halves
+        source, halves = self.operands[self.product.factors], self.halves
         order = [
             first + half + at
             for first in range(0, _ORDERED, self.step)
@@ -206,7 +206,7 @@ class _Code(ScaledColumns):
         ]
 
         def some(at: Value, _: Sequence[Value]) -> list[Value]:
-            index = self.index(self.of.factors, row, at, 0)
+            index = self.index(self.product.factors, row, at, 0)
             loaded = self.emitter.load(source, index, _ORDERED)
             if halves > 1:
                 loaded = self.emitter.shuffle(loaded, loaded, order)
@@ -228,7 +228,7 @@ class _Code(ScaledColumns):
             less = self.emitter.extract(self.emitter.multiply(total, minus), 0)
             self.emitter.store_element(less, self.sums, (row, number))
             if self.scaled_sums is not None:
-                scale = self.beside(self.of.row_scales, row, number, 0, 1)
+                scale = self.beside(self.product.row_scales, row, number, 0, 1)
                 if scale is not None:
                     total = self.emitter.multiply(total, scale)
                 scalar = self.emitter.extract(total, 0)
@@ -246,7 +246,7 @@ class _Code(ScaledColumns):
         last: bool,
     ) -> list[Value]:  # fmt: skip
         """Add the scaled sums of a block to the totals."""
-        emitter, of = self.emitter, self.of
+        emitter, product = self.emitter, self.product
         end = self.length // self.step
 
         def words(at: Value) -> list[list[Value]]:
@@ -254,12 +254,12 @@ class _Code(ScaledColumns):
             return [self._integers(at, place) for place in places]
 
         sums = self._dots(number, words, range(self.rows), len(places))
-        scales = [self.beside(of.scales, 0, number, *p) for p in places]
-        zeros = [self.beside(of.zeros, 0, number, *p) for p in places]
+        scales = [self.beside(product.scales, 0, number, *p) for p in places]
+        zeros = [self.beside(product.zeros, 0, number, *p) for p in places]
         offsets = [self.offsets(number, *p) for p in places]
         added = []
         for row in range(self.rows):
-            of_row = self.beside(of.row_scales, row, number, 0, 1)
+            of_row = self.beside(product.row_scales, row, number, 0, 1)
             less = emitter.load_element(self.sums, (row, number))
             less = emitter.broadcast(less, self.lanes)
             for j, (scale, zero) in enumerate(zip(scales, zeros, strict=True)):
@@ -297,7 +297,7 @@ class _Code(ScaledColumns):
 
     @property
     def _is_signed(self) -> bool:
-        return self.operands[self.of.integers].tensor.dtype is Dtype.S8
+        return self.operands[self.product.integers].tensor.dtype is Dtype.S8
 
     def _dots(
         self, number: Value, words: _Words, rows: Sequence[int], width: int

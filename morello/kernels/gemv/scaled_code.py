@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
-from morello.kernels.gemv.scaled_operands import GROUP, Operands, rows_of
-from morello.lazy import cached_property
+from morello.kernels.gemv.scaled_operands import GROUP, rows_of
 from morello.spec import Dtype, Layout, Spec, TensorSpec
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.index_map import IndexMap
@@ -33,11 +32,6 @@ class ScaledCode:
     def fields(self) -> tuple[Emitter, Spec, Sequence[Buffer], ScaledProduct, int]:
         """The arguments with which another reader of the same operands is made."""
         return self.emitter, self.spec, self.operands, self.product, self.distance
-
-    @cached_property
-    def of(self) -> Operands:
-        """The operands of the product, by number."""
-        return Operands.of(self.spec.key, self.product)
 
     @property
     def rows(self) -> int:
@@ -76,7 +70,7 @@ class ScaledCode:
     @property
     def group(self) -> int:
         """Bytes of a column along k that are neighbours."""
-        of = self.of.integers
+        of = self.product.integers
         inner = self.operands[of].tensor.layout.innermost
         return (
             GROUP
@@ -91,7 +85,7 @@ class ScaledCode:
 
     def quads(self, at: Value, column: Value, count: int) -> Value:
         """Bytes of the group at a place along k, of some columns."""
-        of = self.of.integers
+        of = self.product.integers
         buffer, axes = self.operands[of], self.spec.kind.operands[of].axes
         index = self.index(of, 0, Pack(at, GROUP), column)
         dim = next(i for i, a in enumerate(axes) if a.dim == self.product.columns)
@@ -100,7 +94,7 @@ class ScaledCode:
 
     def offsets(self, number: Value, column: Value, count: int) -> Value | None:
         """The addend of the scaled integers of a block, for some columns."""
-        offset = self.beside(self.of.offsets, 0, number, column, count)
+        offset = self.beside(self.product.offsets, 0, number, column, count)
         if offset is None or not self.product.is_less:
             return offset
         zero = self.emitter.constant(Dtype.F32, 0, self.lanes)
@@ -108,7 +102,7 @@ class ScaledCode:
 
     def scratch(self, rows: int, columns: int, dtype: Dtype = Dtype.F32) -> Buffer:
         """Memory for numbers, where the factors are."""
-        near = self.operands[self.of.factors].tensor.level
+        near = self.operands[self.product.factors].tensor.level
         form = TensorSpec(dtype, near, Layout.row_major(2), contiguous=True)
         return self.emitter.scratch(form, (rows, columns))
 
@@ -148,7 +142,7 @@ class ScaledCode:
             end: the number of places: where no panel follows, or there are none, later
                 ones are not asked for.
         """
-        buffer = self.operands[self.of.integers]
+        buffer = self.operands[self.product.integers]
         if not self.distance or not buffer.tensor.level.is_main:
             return
         ahead = self.emitter.offset(at, max(self.distance // (nbytes * len(places)), 1))
@@ -156,7 +150,7 @@ class ScaledCode:
             ahead = self.emitter.at_most(ahead, end - 1)
         inner = ahead if self.group == 1 else Pack(ahead, GROUP)
         for start, _ in places[:: max(LINE_BYTES // nbytes, 1)]:
-            index = self.index(self.of.integers, 0, inner, start)
+            index = self.index(self.product.integers, 0, inner, start)
             self.emitter.prefetch(buffer, index, to_l1=True)
 
 
@@ -188,7 +182,7 @@ class ScaledColumns(ScaledCode, ABC):
     def sums_first(self) -> bool:
         """Whether numbers are added up before they are scaled. Where one of them is
         infinite, or a sum is, the result may then be another one."""
-        return bool(self.of.of_columns or self.of.row_scales)
+        return bool(self.product.of_columns or self.product.row_scales)
 
     def zeros(self, count: int) -> list[Value]:
         """Sums that begin."""
@@ -250,16 +244,19 @@ class ScaledColumns(ScaledCode, ABC):
 
     def _sum_in_order(self, row: Value, place: tuple[Value, int]) -> Value:
         """The sum of a row for a vector of columns."""
-        emitter, of, step = self.emitter, self.of, self.step
-        factors, length = self.operands[of.factors], self.spec.sizes[self.product.inner]
+        emitter, product, step = self.emitter, self.product, self.step
+        factors, length = (
+            self.operands[product.factors],
+            self.spec.sizes[self.product.inner],
+        )
         of_block = max((self.product.block or length) // step, 1)
 
         def one(at: Value, carried: Sequence[Value]) -> list[Value]:
             (total,), number = carried, emitter.quotient(at, of_block)
-            zero = self.beside(of.zeros, 0, number, *place)
-            scale = self.beside(of.scales, 0, number, *place)
+            zero = self.beside(product.zeros, 0, number, *place)
+            scale = self.beside(product.scales, 0, number, *place)
             offset = self.offsets(number, *place)
-            of_row = self.beside(of.row_scales, row, number, 0, 1)
+            of_row = self.beside(product.row_scales, row, number, 0, 1)
             words = self.words(at, place)
             for part in range(step):
                 weight = self.integers(words, part)
@@ -267,7 +264,7 @@ class ScaledColumns(ScaledCode, ABC):
                 weight = emitter.subtract(weight, always if zero is None else zero)
                 weight = self.scaled(weight, scale, offset)
                 inner = emitter.linear([(at, step), (part, 1)])
-                index = self.index(of.factors, row, inner, 0)
+                index = self.index(product.factors, row, inner, 0)
                 factor = emitter.load_element(factors, index)
                 factor = emitter.convert(factor, factors.tensor.dtype, Dtype.F32)
                 factor = emitter.broadcast(factor, self.lanes)
@@ -283,14 +280,14 @@ class ScaledColumns(ScaledCode, ABC):
         """The bytes at a place along k of some columns, as words."""
         if self.group > 1:
             return self.emitter.reinterpret(self.quads(at, *place), Dtype.S32)
-        buffer = self.operands[self.of.integers]
-        index = self.index(self.of.integers, 0, at, place[0])
+        buffer = self.operands[self.product.integers]
+        index = self.index(self.product.integers, 0, at, place[0])
         loaded = self.emitter.load(buffer, index, self.lanes, place[1])
         return self.emitter.convert(loaded, buffer.tensor.dtype, Dtype.S32)
 
     def integers(self, words: Value, part: int) -> Value:
         """One integer of each word, in f32."""
-        emitter, dtype = self.emitter, self.operands[self.of.integers].tensor.dtype
+        emitter, dtype = self.emitter, self.operands[self.product.integers].tensor.dtype
         if self.product.halves:
             number, half = divmod(part, 2)
             words = emitter.shift_right(words, 8 * number) if number else words
@@ -310,8 +307,8 @@ class ScaledColumns(ScaledCode, ABC):
         return self.emitter.multiply_add(value, scale, added)
 
     def _store(self, row: Value, column: Value, count: int, total: Value) -> None:
-        out = self.operands[self.of.out]
-        index = self.index(self.of.out, row, 0, column)
+        out = self.operands[self.product.out]
+        index = self.index(self.product.out, row, 0, column)
         if self.spec.kind.accumulates:
             held = self.emitter.load(out, index, self.lanes, count)
             total = self.emitter.add(held, total)

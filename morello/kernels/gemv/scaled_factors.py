@@ -87,12 +87,12 @@ class Factors(ScaledCode):
 
     @property
     def _buffer(self) -> Buffer:
-        return self.operands[self.of.factors]
+        return self.operands[self.product.factors]
 
     def _element(self, row: int, inner: Value) -> Value:
         """A factor in f32, from where it lies."""
         emitter, buffer = self.emitter, self._buffer
-        index = self.index(self.of.factors, row, inner, 0)
+        index = self.index(self.product.factors, row, inner, 0)
         element = emitter.load_element(buffer, index)
         return emitter.convert(element, buffer.tensor.dtype, Dtype.F32)
 
@@ -130,7 +130,7 @@ class Factors(ScaledCode):
 
         def vector(at: Value, count: int, total: Value) -> Value:
             inner = emitter.linear([(first, 1), (at, 1)])
-            index = self.index(self.of.factors, row, inner, 0)
+            index = self.index(self.product.factors, row, inner, 0)
             loaded = emitter.load(buffer, index, lanes, count)
             wide = emitter.convert(loaded, buffer.tensor.dtype, Dtype.F32)
             return emitter.add(total, wide)

@@ -14,7 +14,6 @@ from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.gemv.scaled_code import ScaledCode, ScaledColumns
 from morello.kernels.gemv.scaled_operands import (
-    Operands,
     panels,
     product_of,
     quads,
@@ -58,7 +57,7 @@ class ScaledKernel(Kernel):
         """Rows whose sums, of ``side`` vectors each, leave registers for all else."""
 
     @abstractmethod
-    def reads(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+    def reads(self, key: SpecKey, product: ScaledProduct) -> bool:
         """Whether it takes the dtypes and layouts of integers and factors."""
 
     @abstractmethod
@@ -74,17 +73,18 @@ class ScaledKernel(Kernel):
         product = product_of(key)
         if product is None:
             return False
-        of, tensors = Operands.of(key, product), key.tensors
-        factors = tensors[of.factors]
+        tensors = key.tensors
+        factors = tensors[product.factors]
         return (
-            key.dtypes[of.out] is Dtype.F32
-            and self.reads(key, of, product)
+            key.dtypes[product.out] is Dtype.F32
+            and self.reads(key, product)
             and not any(t.level.is_registers for t in tensors)
             and not factors.level.is_main
             and not factors.layout.is_packed
-            and not tensors[of.out].layout.is_packed
+            and not tensors[product.out].layout.is_packed
             and all(
-                self.fits(key, i, product.columns) for i in (*of.of_columns, of.out)
+                self.fits(key, i, product.columns)
+                for i in (*product.of_columns, product.out)
             )
         )
 
@@ -152,7 +152,7 @@ class ScaledKernel(Kernel):
         width = int(self.side(writer.rows)) * self.lanes
         self._over_panels(writer, spec.sizes[product.columns], width)
 
-    def takes(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+    def takes(self, key: SpecKey, product: ScaledProduct) -> bool:
         """Whether the kernel is one of the dtypes of the operands."""
         return True
 
@@ -180,17 +180,17 @@ class ScaledKernel(Kernel):
         product = product_of(key)
         if product is None:
             return ()
-        of, tensor = Operands.of(key, product), key.tensors[operand]
+        tensor = key.tensors[operand]
         axes = key.kind.operands[operand].axes
-        packed = operand in (of.integers, *of.of_columns)
+        packed = operand in (product.integers, *product.of_columns)
         if not packed or len(axes) < 2 or tensor.layout.is_packed:
             return ()
-        if not self.takes(key, of, product):
+        if not self.takes(key, product):
             return ()
         if not any(axis.dim == product.columns for axis in axes):
             return ()
         layouts: tuple[Layout, ...]
-        if operand == of.integers:
+        if operand == product.integers:
             layouts = self.panels_of_integers(axes, product)
         else:
             layouts = (panels(axes, product.columns, self.columns),)

@@ -1,7 +1,5 @@
 """The operands of a product of scaled integers, and the panels these may lie in."""
 
-import dataclasses
-
 from morello.spec import Compose, Layout, PhysicalDim, SpecKey
 from morello.spec.frame import Ints
 from morello.spec.graphs.scaled import ScaledProduct, scaled_product
@@ -35,34 +33,3 @@ def quads(axes: tuple[IndexMap, ...], columns: int, width: int) -> Layout:
 
 GROUP = 4
 """Bytes along k that are neighbours in `quads`."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Operands:
-    """The operands that are the parts of a product, by number."""
-
-    factors: int
-    integers: int
-    scales: tuple[int, ...]
-    row_scales: tuple[int, ...]
-    zeros: tuple[int, ...]
-    offsets: tuple[int, ...]
-    out: int
-
-    @classmethod
-    def of(cls, key: SpecKey, product: ScaledProduct) -> "Operands":
-        """Inputs of a graph are its first operands, its one output is the last."""
-        return cls(
-            product.factors,
-            product.integers,
-            product.scales,
-            product.row_scales,
-            product.zeros,
-            product.offsets,
-            len(key.tensors) - 1,
-        )
-
-    @property
-    def of_columns(self) -> tuple[int, ...]:
-        """Operands with a number for each column of a block."""
-        return (*self.scales, *self.zeros, *self.offsets)

@@ -18,7 +18,7 @@ from morello.kernels.emitter import Buffer, Value
 from morello.kernels.gemv.scaled_code import Places, ScaledCode
 from morello.kernels.gemv.scaled_factors import FactorColumns, Factors, factors_ops
 from morello.kernels.gemv.scaled_kernel import ScaledKernel
-from morello.kernels.gemv.scaled_operands import GROUP, Operands, product_of
+from morello.kernels.gemv.scaled_operands import GROUP, product_of
 from morello.spec import Dtype, SpecKey
 from morello.spec.elements.dtypes import UPPER_HALVES
 from morello.spec.frame import Condition, Frame
@@ -50,24 +50,25 @@ class ScaledPairs(ScaledKernel):
         """Rows that have registers for sums, two of a vector, and for factors."""
         return self.isa.registers // (2 * side + len(_ORDER) // 2)
 
-    def reads(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+    def reads(self, key: SpecKey, product: ScaledProduct) -> bool:
         """Factors with k innermost, and integers in the panels of the kernel."""
         tensors, operands = key.tensors, key.kind.operands
-        axes = operands[of.integers].axes
+        axes = operands[product.integers].axes
         return (
-            self.takes(key, of, product)
-            and tensors[of.factors].layout.innermost
-            == operands[of.factors].axis(product.inner)
-            and tensors[of.integers].layout in self.panels_of_integers(axes, product)
+            self.takes(key, product)
+            and tensors[product.factors].layout.innermost
+            == operands[product.factors].axis(product.inner)
+            and tensors[product.integers].layout
+            in self.panels_of_integers(axes, product)
         )
 
-    def takes(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+    def takes(self, key: SpecKey, product: ScaledProduct) -> bool:
         """Halves of bytes, in blocks of whole groups, that bf16 holds less a zero."""
         zero = product.zero
         return (
             product.halves
-            and key.dtypes[of.integers] is Dtype.U8
-            and key.dtypes[of.factors].is_float
+            and key.dtypes[product.integers] is Dtype.U8
+            and key.dtypes[product.factors].is_float
             and not product.row_scales
             and (product.block or 0) % _STEP == 0
             and zero == int(zero)
@@ -84,7 +85,6 @@ class ScaledPairs(ScaledKernel):
         """Operations for each vector of integers, for each row, and for each block."""
         product = product_of(frame.key)
         assert product is not None
-        of = Operands.of(frame.key, product)
         m, k, vectors, passes, blocks = self.extents(frame, product)
         weights, groups = k * vectors, k // _STEP
         totals = m * blocks * vectors
@@ -95,22 +95,29 @@ class ScaledPairs(ScaledKernel):
                 "vector_op": weights + groups * vectors * 3,
                 "fma": weights * m,
             },
-            times({"vector_op": 2}, weights * bool(of.zeros)),
+            times({"vector_op": 2}, weights * bool(product.zeros)),
             times({"shuffle": 2, "vector_op": 1, "fma": 1}, totals),
             times({"load": 1, "store": 1}, totals * (blocks > 1)),
-            times({"fma": 1, "load": 1}, totals * bool(of.offsets)),
-            {"load": blocks * vectors * len(of.of_columns)},
+            times({"fma": 1, "load": 1}, totals * bool(product.offsets)),
+            {"load": blocks * vectors * len(product.of_columns)},
         ]
         lines = [
-            *(self.read(frame, i, passes) for i in (of.integers, *of.of_columns)),
-            Lines(
-                of.factors, self.lines(frame, of.factors) * passes, Access.OVERLAPPED
+            *(
+                self.read(frame, i, passes)
+                for i in (product.integers, *product.of_columns)
             ),
-            Lines(of.out, self.lines(frame, of.out), Access.STORED),
+            Lines(
+                product.factors,
+                self.lines(frame, product.factors) * passes,
+                Access.OVERLAPPED,
+            ),
+            Lines(product.out, self.lines(frame, product.out), Access.STORED),
         ]
-        ends = self.ends(m, vectors, passes, bool(of.of_columns))
+        ends = self.ends(m, vectors, passes, bool(product.of_columns))
         ordered = times({"load": 1, "shuffle": 2, "store": 1}, m * groups)
-        before = add(ordered, factors_ops(self.isa, m, k, blocks * bool(of.offsets)))
+        before = add(
+            ordered, factors_ops(self.isa, m, k, blocks * bool(product.offsets))
+        )
         phases = Phase(before), Phase(add(*parts), {}, tuple(lines)), ends
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
@@ -133,11 +140,11 @@ class _Code(FactorColumns):
 
     def put_in_order(self, row: int) -> None:
         """Store the factors of each group in their order."""
-        emitter, of = self.emitter, self.of.factors
-        source = self.operands[of]
+        emitter, factors = self.emitter, self.product.factors
+        source = self.operands[factors]
 
         def group(at: Value, _: Sequence[Value]) -> list[Value]:
-            loaded = emitter.load(source, self.index(of, row, at, 0), _STEP)
+            loaded = emitter.load(source, self.index(factors, row, at, 0), _STEP)
             wide = emitter.convert(loaded, source.tensor.dtype, Dtype.F32)
             ordered = emitter.shuffle(wide, wide, _ORDER)
             emitter.store(ordered, self.ordered, (row, at))
@@ -150,8 +157,8 @@ class _Code(FactorColumns):
         last: bool,
     ) -> Sequence[Value]:  # fmt: skip
         """Add the scaled sums of a block to the totals."""
-        emitter, of = self.emitter, self.of
-        zeros = [self._twice(self.beside(of.zeros, 0, number, *p)) for p in places]
+        emitter, product = self.emitter, self.product
+        zeros = [self._twice(self.beside(product.zeros, 0, number, *p)) for p in places]
         first = emitter.linear([(number, self.factors.each)])
 
         def group(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
@@ -165,7 +172,7 @@ class _Code(FactorColumns):
             inside = emitter.loop(0, length, 1, inside, group)
         else:
             inside = group(0, inside)
-        scales = [self.beside(of.scales, 0, number, *p) for p in places]
+        scales = [self.beside(product.scales, 0, number, *p) for p in places]
         offsets = [self.offsets(number, *p) for p in places]
         totals = []
         for i, total in enumerate(sums):

@@ -15,7 +15,8 @@ from morello.spec.index_map import IndexMap
 
 @dataclasses.dataclass(frozen=True)
 class ScaledProduct:
-    """The values of a graph that are parts of such a product."""
+    """The values of a graph that are parts of such a product, and the operands of its
+    Spec, too: inputs are the first ones, and the output is the last."""
 
     factors: int
     """The value whose rows are multiplied."""
@@ -43,6 +44,13 @@ class ScaledProduct:
     """How many of the inner dimension share scales; None for all."""
     halves: bool
     """Whether two integers along the inner dimension share a byte."""
+    out: int
+    """The operand that is the output."""
+
+    @property
+    def of_columns(self) -> tuple[int, ...]:
+        """Operands with a number for each column of a block."""
+        return (*self.scales, *self.zeros, *self.offsets)
 
 
 @lru_cache(maxsize=65536)
@@ -227,6 +235,7 @@ def _matched(
         columns,
         block,
         bool(halved),
+        len(graph.inputs),
     )
 
 
