@@ -29,6 +29,9 @@ from morello.spec import (
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.hashing import Interned
 
+Axes = tuple[tuple[int, ...], ...]
+"""The sizes that each dimension takes, ascending."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Child:
@@ -195,9 +198,7 @@ class Action(Interned):
 
     @classmethod
     @abstractmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Action"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator["Action"]:
         """The actions of this class that the search tries on a key.
 
         ``axes`` holds the sizes that each dimension takes, ascending. What it yields

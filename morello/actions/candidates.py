@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from functools import lru_cache
 
-from morello.actions.base import Action
+from morello.actions.base import Action, Axes
 from morello.actions.copies.move import Move
 from morello.actions.copies.pad import Pad
 from morello.actions.copies.unfold import Unfold
@@ -61,9 +61,7 @@ ACTIONS: tuple[type[Action], ...] = (
 )
 
 
-def candidates(
-    key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-) -> tuple[Action, ...]:
+def candidates(key: SpecKey, axes: Axes, target: Target) -> tuple[Action, ...]:
     """Every action that the search tries, in the order in which equal costs decide.
 
     Where a dimension can go, or two can be one, or a graph is but a product of
@@ -115,9 +113,7 @@ def _of_key(
     return tuple([a for kind in kinds for a in kind.candidates(key, (), target)])
 
 
-def _simpler(
-    key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-) -> Action | None:
+def _simpler(key: SpecKey, axes: Axes, target: Target) -> Action | None:
     """An action that removes a dimension or simplifies the kind at no cost; None if no
     such action applies."""
     graph = key.kind.as_graph
@@ -131,7 +127,7 @@ def _simpler(
     return next(simpler, None)
 
 
-def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action, ...]:
+def _one_by_one(key: SpecKey, axes: Axes) -> tuple[Action, ...]:
     """The loop over a dimension of which two elements share nothing, such as heads of
     attention, and what is left of one of them: no other order is better, and all that
     follows is as if there were one alone.
@@ -150,9 +146,7 @@ def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action
     return ()
 
 
-def _without_products(
-    key: SpecKey, axes: tuple[tuple[int, ...], ...]
-) -> Iterator[Drop]:
+def _without_products(key: SpecKey, axes: Axes) -> Iterator[Drop]:
     """The rest of one column where vectors can go along a dimension that all values
     have, as the groups of a convolution: a sum of rows, and no product of matrices."""
     graph = key.kind.as_graph
@@ -170,7 +164,7 @@ def _without_products(
                 yield drop
 
 
-def _has_lines(key: SpecKey, axes: tuple[tuple[int, ...], ...], dim: int) -> bool:
+def _has_lines(key: SpecKey, axes: Axes, dim: int) -> bool:
     """Whether what an operand has of one element of a dimension is lines of its own."""
     for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
         if dim not in operand.dims:

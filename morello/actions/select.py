@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Expansion
+from morello.actions.base import Action, Axes, Expansion
 from morello.cost.of_target import kernel_cost
 from morello.kernels import KERNELS, Kernel, kernels_for
 from morello.machine import Target
@@ -59,9 +59,7 @@ class Select(Action):
         return self.kernel
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Select"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """Every kernel of the target that accepts the key."""
         for name in _kernels(key, target.plain):
             yield cls(name)

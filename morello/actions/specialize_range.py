@@ -21,7 +21,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Axes, Child, Expansion
 from morello.actions.copies.move import Move
 from morello.cost.of_target import cost_model
 from morello.kernels import KERNELS
@@ -92,9 +92,7 @@ class SpecializeRange(Action):
         return f"{self.operand} in range"
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["SpecializeRange"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """Inputs on the way to L2 whose smaller range some kernel multiplies."""
         if not target.relayouts:
             return

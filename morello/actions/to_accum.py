@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion, canonical, near_form
+from morello.actions.base import Action, Axes, Child, Expansion, canonical, near_form
 from morello.machine import Target
 from morello.spec import Fill, Layout, Reform, Spec, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import computed_in
@@ -76,9 +76,7 @@ class ToAccum(Action):
         return dataclasses.replace(key, tensors=tensors)
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["ToAccum"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """One, for the kinds that have an accumulating form."""
         form = key.kind.reform
         if form is not None and len(filled(form)) <= len(INITS):

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion, canonical
+from morello.actions.base import Action, Axes, Child, Expansion, canonical
 from morello.actions.copies.forms import (
     asked_forms,
     forms_beforehand,
@@ -277,9 +277,7 @@ class Move(Action):
         return forms_beforehand(key, operand, target)
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Move"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """Nearer caches, the forms that kernels ask for, and registers."""
         yield from _candidates(key, target.plain, target.home)
 

@@ -25,7 +25,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Axes, Child, Expansion
 from morello.actions.dims.view import without_axes
 from morello.machine import Target
 from morello.spec import Fill, Kind, Layout, Memory, Spec, SpecKey, TensorSpec
@@ -134,9 +134,7 @@ class Pad(Action):
         )
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Pad"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """A padded copy of each input that windows reach beyond, row-major and in the
         layouts that products ask for; and one of each other input in the layouts that
         products or `Merge` ask for. Copies are where the inputs are; where nothing is a

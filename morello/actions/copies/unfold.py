@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Axes, Child, Expansion
 from morello.machine import Target
 from morello.spec import Layout, Memory, Spec, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
@@ -101,9 +101,7 @@ class Unfold(Action):
         return frozenset({unfolding.room.level})
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Unfold"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """One, where an image can be copied, before one operand lies nearer than
         others: each such key leads to tables of products."""
         together = len({tensor.level for tensor in key.tensors}) == 1

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
+from morello.actions.base import Action, Axes
 from morello.actions.dims.view import View, ViewAction, view_of_part, without_axes
 from morello.machine import Target
 from morello.spec import Kind, Layout, SpecKey, TensorSpec, argument_tensor
@@ -39,9 +40,7 @@ class Collapse(ViewAction):
         return _collapsed(self, key)
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Collapse"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """The first pair that can be one dimension."""
         action = _first(key)
         if action is not None:

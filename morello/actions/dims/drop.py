@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
+from morello.actions.base import Action, Axes
 from morello.actions.dims.view import View, ViewAction, view_of_part, without_axes
 from morello.machine import Target
 from morello.spec import Kind, SpecKey, TensorSpec
@@ -36,9 +37,7 @@ class Drop(ViewAction):
         return _dropped(self.dim, key)
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Drop"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """The first dimension that is 1 in every Spec of the key, and can go."""
         if key.kind.as_graph is None:
             return
@@ -48,7 +47,7 @@ class Drop(ViewAction):
                 return
 
 
-def may_drop(kind: Kind, axes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+def may_drop(kind: Kind, axes: Axes) -> tuple[int, ...]:
     """The dimensions of a graph that are 1 on all of an axis, and can go."""
     graph = kind.as_graph
     if graph is None:

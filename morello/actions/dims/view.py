@@ -5,11 +5,10 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Self
 
 import numpy as np
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Axes, Child, Expansion
 from morello.actions.graphs.parts import followed
 from morello.machine import Target
 from morello.spec import Kind, Layout, SpecKey, TensorSpec
@@ -75,9 +74,7 @@ class ViewAction(Action):
         return Expansion(view.conditions(frame), 0, (view.child(frame),))
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator[Self]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """One, where it applies; for actions without parameters."""
         if not isinstance(cls().view(key), str):
             yield cls()

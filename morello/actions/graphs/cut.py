@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion, near_form
+from morello.actions.base import Action, Axes, Child, Expansion, near_form
 from morello.actions.copies.move import may_enter_registers
 from morello.actions.graphs.parts import (
     PartKey,
@@ -179,9 +179,7 @@ class Cut(Action):
         return frozenset(c for c in target.caches if c <= farthest)
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Cut"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """Every cut, with temporaries no farther than the farthest operand."""
         if key.kind.as_graph is not None:
             memories = reversed(target.memories)

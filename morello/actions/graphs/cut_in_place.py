@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Expansion
+from morello.actions.base import Action, Axes, Expansion
 from morello.actions.graphs.cut import (
     Cutting,
     counts_alike,
@@ -111,9 +111,7 @@ class CutInPlace(Action):
         return _output(graph, halves)
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["CutInPlace"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """Cuts of a graph whose temporary fits in the place of the output."""
         if key.kind.as_graph is not None:
             yield from _candidates(key)

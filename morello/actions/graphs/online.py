@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion, near_form
+from morello.actions.base import Action, Axes, Child, Expansion, near_form
 from morello.actions.copies.move import Move
 from morello.actions.graphs.cut import Cut
 from morello.actions.graphs.parts import PartKey, operand_forms, part_key
@@ -111,9 +111,7 @@ class Online(Action):
         )
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Online"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """Every maximum that others are relative to, once the outputs are in a cache:
         in memory there is no tile yet."""
         graph = key.kind.as_graph

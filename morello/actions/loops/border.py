@@ -23,7 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Axes, Child, Expansion
 from morello.actions.copies.move import Move
 from morello.cost.of_target import cost_model
 from morello.machine import Target
@@ -141,9 +141,7 @@ class Border(Strips):
         return by_role(parts, inside)
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Strips"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """The first dimension with a border, before any operand has moved and where
         nothing is used again: beside the work of a product of matrices a copy of the
         image is cheap, and its strips would multiply its tables."""

@@ -19,7 +19,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Axes, Child, Expansion
 from morello.actions.loops.base import expand_loop
 from morello.actions.loops.tile import tiled_dims
 from morello.actions.loops.tile_parallel import parallel_refusal
@@ -123,9 +123,7 @@ class GridParallel(Action):
         return f"parallel {self.rows}x{self.columns}"
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["GridParallel"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """For each pair of dimensions, every grid with a tile for each thread."""
         dims = tiled_dims(key)
         if not dims or parallel_refusal(key, dims[0], target):

@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion, canonical, near_form
+from morello.actions.base import Action, Axes, Child, Expansion, canonical, near_form
 from morello.actions.loops.base import expand_loop, tile_key
 from morello.machine import Target
 from morello.spec import SpecKey
@@ -87,9 +87,7 @@ class Peel(Action):
         return first_parts(axis, target) if _can_peel(key) else ()
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Peel"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """`first_parts` of every reduction, while no operand is in L1 or registers.
 
         There a fill costs next to nothing, and what is not cut had better stay.

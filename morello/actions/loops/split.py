@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Expansion
+from morello.actions.base import Action, Axes, Expansion
 from morello.actions.loops.base import Loop, expand_loop
 from morello.machine import Target
 from morello.spec import SpecKey
@@ -46,9 +46,7 @@ class Split(Loop):
         return expand_loop(frame, dim, self.size, target, (loops,))
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Split"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """Every size that an axis has, but its last, on every reduction."""
         for dim in filter(key.kind.loops, key.kind.reductions):
             yield from _splits(key.kind.dims[dim], axes[dim])

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Axes, Child, Expansion
 from morello.actions.graphs.parts import PartKey, followed, part_key
 from morello.actions.loops.base import expand_loop
 from morello.actions.to_accum import INITS
@@ -162,9 +162,7 @@ class SplitParallel(Action):
         return f"parallel {self.dim}"
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["SplitParallel"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """A share for each thread, or for each of fewer threads, where the reduction is
         much longer than what is left of it: only then the results are merged in no
         time, and there is nothing better to share out."""

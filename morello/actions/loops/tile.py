@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Expansion
+from morello.actions.base import Action, Axes, Expansion
 from morello.actions.loops.base import Loop, expand_loop, registers_hold
 from morello.machine import Target
 from morello.spec import SpecKey
@@ -43,9 +43,7 @@ class Tile(Loop):
         return expand_loop(frame, kind.dims.index(self.dim), self.size, target)
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Tile"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """Every size that an axis has, but its last, on every legal dimension."""
         for dim in tiled_dims(key):
             yield from _tiles(dim, axes[key.kind.dims.index(dim)])

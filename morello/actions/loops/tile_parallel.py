@@ -19,7 +19,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.actions.base import Expansion, LoopForm
+from morello.actions.base import Action, Axes, Expansion, LoopForm
 from morello.actions.loops.base import Loop, expand_loop
 from morello.actions.loops.tile import tiled_dims
 from morello.cost.of_target import cost_model
@@ -85,9 +85,7 @@ class TileParallel(Loop):
         return f"parallel {self.dim}"
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["TileParallel"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """Every size that an axis has, but its last, on every legal dimension."""
         for dim in tiled_dims(key):
             if parallel_refusal(key, dim, target):

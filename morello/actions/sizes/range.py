@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
+from morello.actions.base import Action, Axes, Child, Expansion, Hole, Rewrite
 from morello.machine import Target
 from morello.spec import Spec, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -89,8 +89,6 @@ class Range(Action):
         return True
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Range"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """None: `morello.search.ranges` decides where programs change."""
         yield from ()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from morello.actions import Action, Expansion
+from morello.actions.base import Axes
 from morello.errors import MorelloError, ScheduleError, SearchError
 from morello.machine import Target
 from morello.search.dp.axes import matters
@@ -84,9 +85,7 @@ class Pinned(Action):
         return Expansion.refused("it stands for a pinned schedule")
 
     @classmethod
-    def candidates(
-        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Pinned"]:
+    def candidates(cls, key: SpecKey, axes: Axes, target: Target) -> Iterator[Action]:
         """None: pins are given."""
         return iter(())
 
