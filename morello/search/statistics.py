@@ -4,6 +4,7 @@ import dataclasses
 import resource
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,40 +53,21 @@ class Statistics:
     @classmethod
     def of_all(cls, parts: Sequence["Statistics"]) -> "Statistics":
         """The statistics of several searches, one after another."""
-        return cls(
-            sum(part.tables for part in parts),
-            sum(part.specs for part in parts),
-            sum(part.seconds for part in parts),
-            sum(part.impls for part in parts),
-            sum(part.packed for part in parts),
-            sum(part.boxes for part in parts),
-            sum(part.cost_boxes for part in parts),
-            max((part.peak_bytes for part in parts), default=0),
-            sum(part.read for part in parts),
-            sum(part.stored for part in parts),
-            sum(part.parts for part in parts),
-            most_first(goal for part in parts for goal in part.goals),
-            sum(part.beyond for part in parts),
-        )
+        sums: dict[str, Any] = {
+            field.name: sum(getattr(part, field.name) for part in parts)
+            for field in dataclasses.fields(cls)
+            if field.name not in ("goals", "peak_bytes")
+        }
+        goals = most_first(goal for part in parts for goal in part.goals)
+        most = max((part.peak_bytes for part in parts), default=0)
+        return cls(**sums, goals=goals, peak_bytes=most)
 
     def since(self, before: "Statistics") -> "Statistics":
         """The difference to earlier ones; tables, where they were read, seconds, peak
         memory stay as is."""
-        return Statistics(
-            self.tables,
-            self.specs - before.specs,
-            self.seconds,
-            self.impls - before.impls,
-            self.packed - before.packed,
-            self.boxes - before.boxes,
-            self.cost_boxes - before.cost_boxes,
-            self.peak_bytes,
-            self.read,
-            self.stored,
-            self.parts,
-            self.goals,
-            self.beyond - before.beyond,
-        )
+        grown = ("specs", "impls", "packed", "boxes", "cost_boxes", "beyond")
+        since = {name: getattr(self, name) - getattr(before, name) for name in grown}
+        return dataclasses.replace(self, **since)
 
 
 def most_first(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:

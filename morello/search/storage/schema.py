@@ -90,17 +90,12 @@ class SearchRow(NumberedRow):
     def after(self, before: "SearchRow") -> "SearchRow":
         """The sum of a search that was stopped and this, which went on from there."""
         programs = self.programs if self.programs is not None else before.programs
-        return SearchRow(
-            self.spec,
-            self.family,
-            self.seconds + before.seconds,
-            max(self.peak_bytes, before.peak_bytes),
-            max(self.tables, before.tables),
-            self.specs + before.specs,
-            self.impls + before.impls,
-            self.boxes + before.boxes,
-            self.cost_boxes + before.cost_boxes,
-            programs,
+        added = ("seconds", "specs", "impls", "boxes", "cost_boxes")
+        sums = {name: getattr(self, name) + getattr(before, name) for name in added}
+        peak = max(self.peak_bytes, before.peak_bytes)
+        tables = max(self.tables, before.tables)
+        return dataclasses.replace(
+            self, **sums, peak_bytes=peak, tables=tables, programs=programs
         )
 
 
