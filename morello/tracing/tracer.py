@@ -35,7 +35,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 CHOOSING: set[Any] = set()
 """NumPy's functions whose results have elements of their arguments, or zeros."""
 
-METHODS: dict[str, Callable[..., Any]] = {}
+METHODS: dict[str, Callable[..., "Tracer"]] = {}
 """Methods of arrays that make nodes: what NumPy calls (`calls.py`), lists as indices,
 assignments, other shapes and casts (`indexing.py`), and reductions
 (`reductions.py`)."""
@@ -157,20 +157,16 @@ class Tracer(NDArrayOperatorsMixin):
         return METHODS["function"](function, args, kwargs)
 
     def __iadd__(self, other: Any) -> "Tracer":
-        changed: Tracer = METHODS["change"](self, np.add, other)
-        return changed
+        return METHODS["change"](self, np.add, other)
 
     def __isub__(self, other: Any) -> "Tracer":
-        changed: Tracer = METHODS["change"](self, np.subtract, other)
-        return changed
+        return METHODS["change"](self, np.subtract, other)
 
     def __imul__(self, other: Any) -> "Tracer":
-        changed: Tracer = METHODS["change"](self, np.multiply, other)
-        return changed
+        return METHODS["change"](self, np.multiply, other)
 
     def __itruediv__(self, other: Any) -> "Tracer":
-        changed: Tracer = METHODS["change"](self, np.divide, other)
-        return changed
+        return METHODS["change"](self, np.divide, other)
 
     @property
     def T(self) -> "Tracer":  # noqa: N802 (NumPy's name)
@@ -244,8 +240,7 @@ class Tracer(NDArrayOperatorsMixin):
         """New axes (``None``), whole axes (``:``, ``...``), slices and integers."""
         parts = index if isinstance(index, tuple) else (index,)
         if any(is_list(part) for part in parts):
-            picked: Tracer = METHODS["pick"](self, parts)
-            return picked
+            return METHODS["pick"](self, parts)
         return self._cut(*cuts_of(parts, self._shape))
 
     def _cut(self, cuts: list[Cut], shape: Shape) -> "Tracer":
@@ -261,23 +256,19 @@ class Tracer(NDArrayOperatorsMixin):
 
     def sum(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Sum along axes (`numpy.sum`)."""
-        result: Tracer = METHODS["reduce"](self, "sum", axis, keepdims, other)
-        return result
+        return METHODS["reduce"](self, "sum", axis, keepdims, other)
 
     def max(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Maximum along axes (`numpy.max`)."""
-        result: Tracer = METHODS["reduce"](self, "max", axis, keepdims, other)
-        return result
+        return METHODS["reduce"](self, "max", axis, keepdims, other)
 
     def min(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Minimum along axes (`numpy.min`)."""
-        result: Tracer = METHODS["reduce"](self, "min", axis, keepdims, other)
-        return result
+        return METHODS["reduce"](self, "min", axis, keepdims, other)
 
     def mean(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Mean along axes (`numpy.mean`)."""
-        result: Tracer = METHODS["mean"](self, axis, keepdims, other)
-        return result
+        return METHODS["mean"](self, axis, keepdims, other)
 
     def astype(self, dtype: Any, **options: Any) -> "Tracer":
         """Cast to a float, to truth values, or to whole numbers of 32 or 64 bits."""
@@ -298,8 +289,7 @@ class Tracer(NDArrayOperatorsMixin):
         extents = shape[0] if len(shape) == 1 and not is_integer(shape[0]) else shape
         if order != "C":
             raise refusal(f"reshape with order={order!r} is not traced")
-        view: Tracer = METHODS["reshape"](self, tuple(map(operator.index, extents)))
-        return view
+        return METHODS["reshape"](self, tuple(map(operator.index, extents)))
 
 
 def is_list(index: Any) -> bool:

@@ -40,8 +40,8 @@ def picked(array: Any, parts: tuple[Any, ...]) -> Any:
     return np.stack(each)
 
 
-def assign(array: Tracer, index: Any, value: Any) -> None:
-    """Write a block of elements.
+def assign(array: Tracer, index: Any, value: Any) -> Tracer:
+    """The array in which a block of elements is written.
 
     Raises:
         MorelloError: it is no block, or of an argument.
@@ -70,6 +70,7 @@ def assign(array: Tracer, index: Any, value: Any) -> None:
         written = np.pad(wide.reshape(extents), widths)
     changed = pointwise(array._recording, "where", inside, written, array)
     array._access = rounded(changed, array.dtype, "an assignment")._access
+    return array
 
 
 def _around(places: Any, part: Any) -> list[tuple[int, int]] | None:
