@@ -27,6 +27,9 @@ class NextRows:
     """The rows that come next, where they are beyond L2: L2 has room for them."""
 
 
+NEXT_ROWS = NextRows()
+
+
 @dataclasses.dataclass(frozen=True)
 class AlongRows:
     """Lines of the rows that are read, some way ahead."""

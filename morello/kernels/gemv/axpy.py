@@ -11,7 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import OpCounts
-from morello.kernels.code.prefetch import AlongRows, NextRows, Prefetch, halves_of_rows
+from morello.kernels.code.prefetch import (
+    NEXT_ROWS,
+    AlongRows,
+    NextRows,
+    Prefetch,
+    halves_of_rows,
+)
 from morello.kernels.code.vectors import vectors_of
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.gemv.columns import Columns, prefetched_from, room_to_prefetch
@@ -45,9 +51,9 @@ class GemvAxpy(Kernel):
 
     element: Element
     """The products that it has, and how elements become them."""
-    streams: int
+    streams: int = 8
     """Rows, or groups, of rhs that are read side by side."""
-    prefetch: Prefetch
+    prefetch: Prefetch = NEXT_ROWS
     """Lines of rhs that are prefetched, where it is beyond L2."""
     rows: tuple[int, int] = (1, 6)
     """The fewest and the most rows of lhs: each takes a line in registers."""

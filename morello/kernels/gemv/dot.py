@@ -12,7 +12,7 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.kernels.code.horizontal_sum import horizontal_sums_ops
-from morello.kernels.code.prefetch import AlongRows, Prefetch, halves_of_rows
+from morello.kernels.code.prefetch import NEXT_ROWS, AlongRows, Prefetch, halves_of_rows
 from morello.kernels.code.vectors import end_count, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemv.block import (
@@ -54,9 +54,9 @@ class GemvDot(Kernel):
 
     elements: tuple[Element, ...]
     """The products that it has, and how elements become them."""
-    streams: int
+    streams: int = 8
     """Rows of the longer side that are read side by side, at most."""
-    prefetch: Prefetch
+    prefetch: Prefetch = NEXT_ROWS
     """The prefetches of the longer side, where it is beyond L2."""
     far: bool = True
     """Whether an operand has to be beyond L2."""

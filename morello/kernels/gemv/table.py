@@ -1,6 +1,6 @@
 """The kernels of GEMV as rows: `morello.kernels.table` has those of all families."""
 
-from morello.kernels.code.prefetch import AlongRows, NextRows
+from morello.kernels.code.prefetch import AlongRows
 from morello.kernels.gemv.axpy import GemvAxpy
 from morello.kernels.gemv.bytes import bytes_of, dots_of
 from morello.kernels.gemv.dot import GemvDot
@@ -28,8 +28,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[0,m,n] = or += lhs[0,m,k] in L1 · rhs[0,k,n], both of these anywhere.",
             element=Whole(isa),
-            streams=8,
-            prefetch=NextRows(),
             far=False,
         ),
         GemvAxpy(
@@ -40,7 +38,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             element=Whole(isa),
             blocks=2,
             streams=4,
-            prefetch=NextRows(),
             rows=(2, 6),
         ),
         GemvAxpy(
@@ -63,8 +60,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             rows=(1, 2),
             far=False,
             panel=2 * isa.line_vectors,
-            streams=8,
-            prefetch=NextRows(),
         ),
         GemvPanels(
             "gemv_axpy_bf16_prefetch",
@@ -106,8 +101,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             element=Narrow(isa),
             rows=(1, 8),
             far=False,
-            streams=8,
-            prefetch=NextRows(),
         ),
         GemvAxpy(
             "gemv_axpy_f16_rows",
@@ -117,7 +110,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             element=Narrow(isa),
             rows=(1, 8),
             blocks=1,
-            streams=8,
             prefetch=AlongRows(lines=256, to_l1=True),
         ),
         GemvDot(
@@ -126,8 +118,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
             "memory.",
             elements=products_along_k(isa),
-            streams=8,
-            prefetch=NextRows(),
             far=False,
         ),
         GemvDot(
@@ -220,8 +210,6 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "`gemv_dot` of bytes into s32, by pairs that are widened to 16 bits.",
             elements=dots_of(isa),
-            streams=8,
-            prefetch=NextRows(),
             far=False,
         ),
         GemvAxpy(
@@ -231,7 +219,6 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
             element=bytes_of(isa),
             far=False,
             streams=4,
-            prefetch=NextRows(),
         ),
     )
 
@@ -245,8 +232,6 @@ def rows_of_quads(isa: Isa) -> tuple[Kernel, ...]:
             "`gemv_dot` of bytes into s32: of u8 and s8 four products at a time, of "
             "others pairs in 16 bits.",
             elements=dots_of(isa),
-            streams=8,
-            prefetch=NextRows(),
             far=False,
         ),
         GemvAxpy(
@@ -256,7 +241,6 @@ def rows_of_quads(isa: Isa) -> tuple[Kernel, ...]:
             element=bytes_of(isa),
             far=False,
             streams=4,
-            prefetch=NextRows(),
         ),
         scaled_bytes(isa, "scaled_bytes4"),
     )
@@ -297,7 +281,6 @@ def rows_of_lines(isa: Isa) -> tuple[Kernel, ...]:
             element=Halves(isa),
             rows=(1, 2),
             blocks=1,
-            streams=8,
             # Rows of few bytes for each product: twice as many lines as f32 has.
             prefetch=AlongRows(lines=256, to_l1=True),
         ),
