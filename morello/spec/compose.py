@@ -27,7 +27,7 @@ from morello.spec.graphs.expression import (
 from morello.spec.graphs.graph import Graph, canonical, with_sizes
 from morello.spec.graphs.products import may_flush
 from morello.spec.graphs.text import parse_canonical
-from morello.spec.kind import Array, Kind, Reform
+from morello.spec.kind import Arrays, Dtypes, Kind, Reform, Sizes
 from morello.spec.mixes import summed_whole
 from morello.spec.operand import Operand
 from morello.spec.text.graphs import print_graph, value_name
@@ -246,12 +246,7 @@ class Compose(Kind):
             total += each * math.prod(extents)
         return total
 
-    def evaluate(
-        self,
-        sizes: tuple[int, ...],
-        dtypes: tuple[Dtype, ...],
-        arrays: tuple[Array, ...],
-    ) -> tuple[Array, ...]:
+    def evaluate(self, sizes: Sizes, dtypes: Dtypes, arrays: Arrays) -> Arrays:
         """Evaluates the graph on arrays (`morello.spec.graphs.evaluate`)."""
         read = [d for d, o in zip(dtypes, self.operands, strict=True) if o.is_read]
         elements, number = ArrayElements(()), computed_in(dtypes)

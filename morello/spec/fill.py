@@ -10,7 +10,7 @@ from morello.errors import SpecError
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.elements.operations import Elements
 from morello.spec.index_map import plain
-from morello.spec.kind import Array, ElementByElement
+from morello.spec.kind import Array, Arrays, Dtypes, ElementByElement, Sizes
 from morello.spec.operand import Operand
 
 FILL_VALUES = ("zero", "lowest", "highest")
@@ -80,12 +80,7 @@ class Fill(ElementByElement):
         """The constant."""
         return elements.constant(dtypes[0], self.number(dtypes[0]))
 
-    def evaluate(
-        self,
-        sizes: tuple[int, ...],
-        dtypes: tuple[Dtype, ...],
-        arrays: tuple[Array, ...],
-    ) -> Array:
+    def evaluate(self, sizes: Sizes, dtypes: Dtypes, arrays: Arrays) -> Array:
         """The constant, to be broadcast to the output."""
         return np.asarray(self.number(dtypes[0]), dtypes[0].numpy)
 

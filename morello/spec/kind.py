@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from morello.spec.graphs.graph import Graph
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Arrays = tuple[Array, ...]
+Dtypes = tuple[Dtype, ...]
+Sizes = tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,12 +146,7 @@ class Kind(ABC):
         """The arithmetic operations of the definition; 0 for data movement."""
 
     @abstractmethod
-    def evaluate(
-        self,
-        sizes: tuple[int, ...],
-        dtypes: tuple[Dtype, ...],
-        arrays: tuple[Array, ...],
-    ) -> Array | tuple[Array, ...]:
+    def evaluate(self, sizes: Sizes, dtypes: Dtypes, arrays: Arrays) -> Array | Arrays:
         """The definition, in NumPy: the output, or a tuple of several.
 
         ``arrays`` holds, in logical order, every operand that is read: the inputs, and

@@ -9,7 +9,7 @@ from morello.errors import SpecError
 from morello.spec.elements.dtypes import FLOAT_NAMES, Dtype
 from morello.spec.elements.operations import Elements
 from morello.spec.index_map import plain
-from morello.spec.kind import Array, Kind
+from morello.spec.kind import Array, Arrays, Dtypes, Kind, Sizes
 from morello.spec.operand import Operand
 
 _OUTPUTS = (Dtype.F32, Dtype.S16, Dtype.S32)
@@ -110,12 +110,7 @@ class Matmul(Kind):
         b, m, k, n = sizes
         return 2 * b * m * k * n
 
-    def evaluate(
-        self,
-        sizes: tuple[int, ...],
-        dtypes: tuple[Dtype, ...],
-        arrays: tuple[Array, ...],
-    ) -> Array:
+    def evaluate(self, sizes: Sizes, dtypes: Dtypes, arrays: Arrays) -> Array:
         """The product in f64 or wrapping int64, rounded once to the output's dtype."""
         if self.saturating:
             return _saturating_sum(arrays)

@@ -9,7 +9,7 @@ from morello.spec.elements.casts import cast
 from morello.spec.elements.dtypes import Dtype, Encoding
 from morello.spec.elements.operations import Elements
 from morello.spec.index_map import plain
-from morello.spec.kind import Array, ElementByElement
+from morello.spec.kind import Array, Arrays, Dtypes, ElementByElement, Sizes
 from morello.spec.operand import Operand
 
 
@@ -60,12 +60,7 @@ class Move(ElementByElement):
         """Zero: a move only copies or casts."""
         return 0
 
-    def evaluate(
-        self,
-        sizes: tuple[int, ...],
-        dtypes: tuple[Dtype, ...],
-        arrays: tuple[Array, ...],
-    ) -> Array:
+    def evaluate(self, sizes: Sizes, dtypes: Dtypes, arrays: Arrays) -> Array:
         """src as the dtype of dst."""
         return cast(arrays[0], *dtypes)
 
