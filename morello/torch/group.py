@@ -32,6 +32,10 @@ from morello.torch.worker import patience, submit
 
 log = logging.getLogger("morello.torch")
 
+_Divided = tuple[list[Node], GraphModule, Model, list[int]]
+"""A part of a group: its nodes, these as a graph and as a model, and the positions of
+the arguments that are weights."""
+
 
 class Group:
     """Some nodes of a graph as a function of tensors.
@@ -138,14 +142,13 @@ class Group:
 
     def _parts_without(
         self, simple: GraphModule, refused: list[Node]
-    ) -> list[tuple[list[Node], GraphModule, Model, list[int]]]:
+    ) -> list[_Divided]:
         """The parts of a lowered graph without refused nodes, and without those that
-        are refused then: for each its nodes, these as a graph and as a model, and the
-        positions of the arguments that are weights."""
+        are refused then."""
         arguments = [n for n in simple.graph.nodes if n.op == "placeholder"]
         weights = {arguments[place] for place in self._weights}
         every = set(refused)
-        parts: list[tuple[list[Node], GraphModule, Model, list[int]]] = []
+        parts: list[_Divided] = []
         more = every
         while more:
             more, parts = set(), []
@@ -161,12 +164,7 @@ class Group:
             every |= more
         return parts
 
-    def _divide(
-        self,
-        simple: GraphModule,
-        parts: list[tuple[list[Node], GraphModule, Model, list[int]]],
-        reason: str,
-    ) -> None:
+    def _divide(self, simple: GraphModule, parts: list[_Divided], reason: str) -> None:
         """Run parts of a lowered graph by programs, and the rest of it by eager."""
         eager = [n for n in simple.graph.nodes if n.op == "call_function"]
         for number, (nodes, inner, model, places) in enumerate(parts):

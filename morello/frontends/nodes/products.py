@@ -32,6 +32,10 @@ def hoisted(tensors: Tensors) -> Tensors:
     return _Hoisting(tensors).run()
 
 
+_Scales = list[tuple[str, Expression, list[Access]]]
+"""What factors are scaled by: a function, an expression, and what that reads."""
+
+
 class _Hoisting(Rewriter):
     def __init__(self, old: Tensors) -> None:
         super().__init__(old)
@@ -43,7 +47,7 @@ class _Hoisting(Rewriter):
         old = self.old.node(number)
         if not is_product(node) or node.into is not None or not node.dtype.is_float:
             return self.add(node)
-        scales: list[tuple[str, Expression, list[Access]]] = []
+        scales: _Scales = []
         match node.expression:
             case Call("mul", (Reference(a), Reference(b))):
                 for place in (a, b):
@@ -51,13 +55,7 @@ class _Hoisting(Rewriter):
         product = self.add(node)
         return self._scaled(node, product, scales) if scales else product
 
-    def _plain(
-        self,
-        node: Node,
-        old: Node,
-        place: int,
-        scales: list[tuple[str, Expression, list[Access]]],
-    ) -> Node:
+    def _plain(self, node: Node, old: Node, place: int, scales: _Scales) -> Node:
         """A product with one factor less its scale, which is noted."""
         while True:
             access = node.reads[place]
@@ -133,12 +131,7 @@ class _Hoisting(Rewriter):
                 return "where", scale, rest
         return None
 
-    def _scaled(
-        self,
-        node: Node,
-        product: int,
-        scales: list[tuple[str, Expression, list[Access]]],
-    ) -> int:
+    def _scaled(self, node: Node, product: int, scales: _Scales) -> int:
         """The map that scales a product, the innermost scale first."""
         place = {
             axis.dim: IndexMap.of(i)
