@@ -8,9 +8,8 @@ implements it.
 """
 
 import dataclasses
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, TensorSpec
@@ -53,7 +52,7 @@ class Buffer:
     """The operand's logical sizes."""
 
 
-class Emitter(Operations, ABC):
+class Emitter(Operations, Protocol):
     """Writes code at one place of a program.
 
     Vectors lie along the innermost physical dimension of a buffer, or along the packs
@@ -63,11 +62,9 @@ class Emitter(Operations, ABC):
     """
 
     @property
-    @abstractmethod
     def isa(self) -> Isa:
         """The vector instruction set that code is written for."""
 
-    @abstractmethod
     def load(
         self,
         buffer: Buffer,
@@ -83,19 +80,16 @@ class Emitter(Operations, ABC):
         `Isa.loads_masked`.
         """
 
-    @abstractmethod
     def store(
         self, vector: Value, buffer: Buffer, index: Index, count: Value | None = None
     ) -> None:
         """Write the first ``count`` lanes of a vector (all if None); an index value
         where `Isa.stores_masked`."""
 
-    @abstractmethod
     def first_lanes(self, a: Value, b: Value, count: Value) -> Value:
         """The first ``count`` lanes of a vector, a number or an index value, and the
         others of a second one."""
 
-    @abstractmethod
     def load_groups(
         self,
         buffer: Buffer,
@@ -112,7 +106,6 @@ class Emitter(Operations, ABC):
         ``count`` groups are read (all if None), the others are zero.
         """
 
-    @abstractmethod
     def load_group(
         self, buffer: Buffer, index: Index, group: int, count: int, width: int
     ) -> Value:
@@ -122,120 +115,94 @@ class Emitter(Operations, ABC):
         others are zero.
         """
 
-    @abstractmethod
     def prefetch(self, buffer: Buffer, index: Index, to_l1: bool = False) -> None:
         """Ask for the line of an element to be brought to L2, or L1, and go on."""
 
-    @abstractmethod
     def scratch(self, tensor: TensorSpec, sizes: tuple[int, ...]) -> Buffer:
         """Memory for the kernel's own use, which begins on a line; of unknown bytes."""
 
-    @abstractmethod
     def as_column_major(self, buffer: Buffer) -> Buffer:
         """View a contiguous row-major operand whose last size is 1 as column-major."""
 
-    @abstractmethod
     def load_element(self, buffer: Buffer, index: Index) -> Value:
         """One element, as a scalar."""
 
-    @abstractmethod
     def store_element(self, scalar: Value, buffer: Buffer, index: Index) -> None:
         """Write one element."""
 
-    @abstractmethod
     def load_register(self, buffer: Buffer, index: tuple[int, ...]) -> Value:
         """A register of an operand in VRF; the last index counts vectors."""
 
-    @abstractmethod
     def store_register(
         self, vector: Value, buffer: Buffer, index: tuple[int, ...]
     ) -> None:
         """Write a register of an operand in VRF."""
 
-    @abstractmethod
     def constant(self, dtype: Dtype, number: float | int, width: int = 0) -> Value:
         """A number as a scalar (``width`` 0), or in every lane of a vector."""
 
-    @abstractmethod
     def of_sizes(self, dtype: Dtype, number: SizeNumber) -> Value:
         """A scalar that follows from the sizes of the call, computed once a call."""
 
-    @abstractmethod
     def broadcast(self, scalar: Value, width: int) -> Value:
         """A scalar in every lane of a vector."""
 
-    @abstractmethod
     def split_bf16(self, vector: Value) -> tuple[Value, Value]:
         """The even lanes of a vector of bf16 and the odd ones, each as f32.
 
         A shift and a mask: cheaper than widening the lanes in their order.
         """
 
-    @abstractmethod
     def half(self, bytes_in_words: Value, place: Value) -> Value:
         """Bytes in 32 bits cut to the low half where the index ``place`` is even, to
         the high one where it is odd."""
 
-    @abstractmethod
     def lookup(self, numbers: Sequence[float], words: Value) -> Value:
         """The floats that the lowest bits of words name, of as many as there are lanes
         (`Op.LOOKUP`)."""
 
-    @abstractmethod
     def lookup_bytes(self, table: Sequence[int], places: Value) -> Value:
         """The bytes of a table of 16 that bytes name (`Op.LOOKUP_BYTES`)."""
 
-    @abstractmethod
     def greater_number(self, a: Value, b: Value) -> Value:
         """The greater of two floats (`Op.RANGE`): a NaN may be lost."""
 
-    @abstractmethod
     def lesser_number(self, a: Value, b: Value) -> Value:
         """The lesser of two floats (`Op.RANGE`): a NaN may be lost."""
 
-    @abstractmethod
     def nan_where_one_is(self, a: Value, b: Value, rest: Value) -> Value:
         """NaN where a float of one of two vectors is NaN, else that of ``rest``."""
 
-    @abstractmethod
     def has_nan(self, vector: Value) -> Value:
         """The index 1 where a lane of a vector of floats is NaN, else 0."""
 
-    @abstractmethod
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """Neighbouring lanes multiplied and added, as `Op.DOT2` and its like say.
 
         Of `Op.DOT2` only two pairs of -32768 are too large; they give -2^31.
         """
 
-    @abstractmethod
     def dot_add(self, op: Op, total: Value, a: Value, b: Value) -> Value:
         """Neighbouring lanes multiplied and added to sums, as `Op.DOT4` and its like
         say."""
 
-    @abstractmethod
     def configure_tiles(self, shapes: dict[int, tuple[int, int]]) -> None:
         """Give tiles, by number, rows and bytes in a row: all tiles become zero."""
 
-    @abstractmethod
     def zero_tile(self, tile: int) -> None:
         """Set a tile to zero."""
 
-    @abstractmethod
     def load_tile(self, tile: int, buffer: Buffer, index: Index, dim: int) -> None:
         """Load a tile whose first row begins at an element; each other row is where the
         next element along ``dim``, or the next pack of it, is."""
 
-    @abstractmethod
     def store_tile(self, tile: int, buffer: Buffer, index: Index, dim: int) -> None:
         """Store a tile where `load_tile` would load it from."""
 
-    @abstractmethod
     def dot_tiles(self, op: Op, total: int, a: int, b: int) -> None:
         """Rows of a tile multiplied by columns of another and added to a third, as
         `Op.TILE_DOT_BF16` and its like say."""
 
-    @abstractmethod
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
         """Return these vectors, none of which is used before all are computed.
 
@@ -243,39 +210,30 @@ class Emitter(Operations, ABC):
         and that a core's choice of ports depends on.
         """
 
-    @abstractmethod
     def extract(self, vector: Value, lane: int) -> Value:
         """One lane of a vector, as a scalar."""
 
-    @abstractmethod
     def shuffle(self, a: Value, b: Value, lanes: Sequence[int]) -> Value:
         """Lanes of two vectors of one width, those of ``b`` numbered after ``a``'s."""
 
-    @abstractmethod
     def offset(self, index: Value, by: int) -> Value:
         """An index moved by a constant."""
 
-    @abstractmethod
     def linear(self, terms: Sequence[tuple[Value, int]]) -> Value:
         """The sum of indices, each times a positive number."""
 
-    @abstractmethod
     def size(self, number: int = 0) -> Value:
         """The size that a call gives to the dimensions of a range of the Spec."""
 
-    @abstractmethod
     def sum(self, a: Value, b: Value) -> Value:
         """The sum of two indices."""
 
-    @abstractmethod
     def difference(self, a: Value, b: Value) -> Value:
         """An index less another, which is not greater."""
 
-    @abstractmethod
     def ratio(self, a: Value, b: Value) -> Value:
         """An index divided by another, rounded down."""
 
-    @abstractmethod
     def switch(
         self, index: Value, cases: Mapping[int, Case], like: Sequence[Value] = ()
     ) -> tuple[Value, ...]:
@@ -287,19 +245,15 @@ class Emitter(Operations, ABC):
             like: values of the types that each gives; () for none.
         """
 
-    @abstractmethod
     def quotient(self, index: Value, by: int) -> Value:
         """An index divided by a positive number, rounded down."""
 
-    @abstractmethod
     def at_most(self, index: Value, limit: int) -> Value:
         """The lesser of an index and a constant."""
 
-    @abstractmethod
     def knows_strides(self, buffer: Buffer) -> bool:
         """Whether all strides of a buffer are known when the code is compiled."""
 
-    @abstractmethod
     def again(self, index: Value) -> Value:
         """Return an equal index, opaque to LLVM, so that elements are loaded again.
 
@@ -307,7 +261,6 @@ class Emitter(Operations, ABC):
         registers are free for them.
         """
 
-    @abstractmethod
     def loop(
         self,
         start: Value,

@@ -1,6 +1,5 @@
 """A Spec or a model on a command line, compiled, called, and checked in one way."""
 
-import abc
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -25,7 +24,7 @@ class Verdict(Protocol):
         """Whether the results are right."""
 
 
-class Subject(abc.ABC):
+class Subject(Protocol):
     """The program of a command line."""
 
     kind: str
@@ -34,11 +33,9 @@ class Subject(abc.ABC):
     """The text of a given schedule."""
 
     @property
-    @abc.abstractmethod
     def text(self) -> str:
         """The program in a few words."""
 
-    @abc.abstractmethod
     def compile(self, threads: int, tune: bool | None) -> Kernel:
         """The kernel; `tune` as `morello.compile` takes it.
 
@@ -46,7 +43,6 @@ class Subject(abc.ABC):
             MorelloError: it cannot be compiled, and why.
         """
 
-    @abc.abstractmethod
     def read(self, files: Files) -> None:
         """Take inputs from files.
 
@@ -55,24 +51,19 @@ class Subject(abc.ABC):
             InputError, UsageError: a file that does not fit or cannot be read.
         """
 
-    @abc.abstractmethod
     def arguments(self, kernel: Kernel) -> list[Array]:
         """New arrays for each argument of a call, the outputs last."""
 
-    @abc.abstractmethod
     def judge(self, arguments: Sequence[Array]) -> Verdict:
         """Compare the outputs that a call has left with the definition."""
 
-    @abc.abstractmethod
     def outputs(self, arguments: Sequence[Array]) -> dict[str, Array]:
         """The outputs by name, in logical order."""
 
     @property
-    @abc.abstractmethod
     def sources(self) -> str:
         """The origin of the inputs."""
 
-    @abc.abstractmethod
     def describe(self) -> str:
         """Lines before the table."""
 
