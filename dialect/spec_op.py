@@ -177,14 +177,3 @@ def spec_attributes(spec: Spec) -> dict[str, ir.Attribute]:
         "limits": limits_attr(spec.limits),
         "serial": ir.BoolAttr.get(spec.serial),
     }
-
-
-__all__ = [
-    "SpecOp",
-    "check_memrefs",
-    "read_spec",
-    "read_spec_op",
-    "required",
-    "spec_attributes",
-    "verified",
-]

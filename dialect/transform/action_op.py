@@ -29,7 +29,6 @@ from morello.dialect.transform.fields import (
     field_forms,
     optional_fields,
     read_action,
-    write_fields,
 )
 from morello.dialect.transform.price import charge, pass_goal, target_in_context
 from morello.dialect.transform.trace import record
@@ -251,6 +250,3 @@ def _plan(action: Action, op: ir.Operation) -> Site:
 
 def _refusal(name: str, error: MorelloError, payload: ir.Operation) -> str:
     return f"'{name}' op {error}\nnote: the payload op is at {place(payload.location)}"
-
-
-__all__ = ["ACTION_OPS", "ActionOp", "Build", "Left", "Site", "op_of", "write_fields"]

@@ -190,7 +190,5 @@ def _add_command(
     add_flags(parser, command.options)
 
 
-__all__ = ["DONE", "INTERRUPTED", "REFUSED", "USAGE", "main"]
-
 if __name__ == "__main__":
     sys.exit(main())

@@ -85,7 +85,5 @@ def _information(flags: Flags) -> str | None:
     return None
 
 
-__all__ = ["DONE", "INTERRUPTED", "REFUSED", "USAGE", "main"]
-
 if __name__ == "__main__":
     sys.exit(main())

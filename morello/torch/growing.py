@@ -205,6 +205,3 @@ def _form(node: Node) -> Any:
     """The dtype and the settled sizes of an argument."""
     value = node.meta["val"]
     return value.dtype, [None if _is_open(size) else size for size in value.shape]
-
-
-__all__ = ["OfAnySize", "Places", "call_programs", "take_attention"]

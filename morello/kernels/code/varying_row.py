@@ -235,12 +235,3 @@ def takes_masks(isa: Isa, dtypes: Iterable[Dtype]) -> bool:
         dtypes: of all operands that have vectors.
     """
     return all(isa.loads_masked(dtype) for dtype in dtypes)
-
-
-__all__ = [
-    "Columns",
-    "VaryingRow",
-    "groups_written",
-    "takes_masks",
-    "varying_counts",
-]

@@ -189,6 +189,3 @@ def _halves(
         for at in range(first + 1, last)
     ]
     return min(cuts, key=lambda parts: sum(least[one] for one in parts))
-
-
-__all__ = ["Boxed", "Boxes", "Places"]
