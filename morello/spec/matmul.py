@@ -52,10 +52,8 @@ class Matmul(Kind):
     """Whether denormals may count as zero, as the instructions ``vdpbf16ps`` and
     ``tdpbf16ps`` have it."""
 
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """Names of the dimensions: batch, rows, inner dimension, columns."""
-        return ("b", "m", "k", "n")
+    dims = ("b", "m", "k", "n")
+    """Names of the dimensions: batch, rows, inner dimension, columns."""
 
     @property
     def operands(self) -> tuple[Operand, ...]:

@@ -42,10 +42,8 @@ class GemmDotBf16(Kernel):
 
     of_kind = Matmul
 
-    @property
-    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """Accepted dtypes: f32, but rhs in an upper half of f32, such as bf16."""
-        return tuple((Dtype.F32, half, Dtype.F32) for half in UPPER_HALVES)
+    mixes = tuple((Dtype.F32, half, Dtype.F32) for half in UPPER_HALVES)
+    """Accepted dtypes: f32, but rhs in an upper half of f32, such as bf16."""
 
     def accepts(self, key: SpecKey) -> bool:
         """Check the kind, dtypes and layouts; all operands must be in L1."""

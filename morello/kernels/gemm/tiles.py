@@ -54,10 +54,8 @@ class GemmRegisters(Kernel):
     """Rows, and vectors of columns, of the tiles of out that use the registers best.
     It asks for rhs in panels of such columns, then for lhs in panels of their rows."""
 
-    @property
-    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """Bytes, which are cast as they are loaded."""
-        return ((Dtype.U8, Dtype.S8, Dtype.S32),)
+    mixes = ((Dtype.U8, Dtype.S8, Dtype.S32),)
+    """Bytes, which are cast as they are loaded."""
 
     def accepts(self, key: SpecKey) -> bool:
         """Any dtypes; k unpacked, n innermost in rhs, out in registers."""

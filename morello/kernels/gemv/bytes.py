@@ -59,20 +59,16 @@ class Bytes(Stepped):
         """Columns of a vector of rhs."""
         return self.isa.lanes(Dtype.S8)
 
-    @property
-    def units(self) -> int:
-        """One: a vector of bytes has enough sums."""
-        return 1
+    units = 1
+    """A vector of bytes has enough sums."""
 
     @property
     def run(self) -> int:
         """Elements of a run: a vector of them, widened to 16 bits."""
         return self.isa.lanes(Dtype.S16)
 
-    @property
-    def beside(self) -> int:
-        """A factor."""
-        return 1
+    beside = 1
+    """A factor."""
 
     def rows_of(self, row: Value) -> tuple[Value, ...]:
         """The rows of a group."""

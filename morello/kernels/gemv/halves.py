@@ -26,10 +26,7 @@ class Halves(Element):
     working: ClassVar[int] = 4
     many: ClassVar[dict[int, tuple[int, ...]]] = {16: (0, 4, 2), 32: (0, 8, 8, 6, 4)}
 
-    @property
-    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """bf16 or f32 times bf16."""
-        return tuple((lhs, Dtype.BF16, Dtype.F32) for lhs in (Dtype.F32, Dtype.BF16))
+    mixes = tuple((lhs, Dtype.BF16, Dtype.F32) for lhs in (Dtype.F32, Dtype.BF16))
 
     def widens(self, dtypes: Dtypes) -> bool:
         """Whether lhs is converted to f32 before the product, which is faster then."""

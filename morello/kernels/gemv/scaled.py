@@ -46,10 +46,8 @@ class ScaledRows(ScaledKernel):
     """out[m,n] = or += sum of a[m,k] * (s * (q[k,n] - z) + o), of a in L1 or L2, the
     others anywhere; q of 8 bits, or of 4 in the halves of bytes."""
 
-    @property
-    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """Dtypes of operands that are taken together: integer weights beside floats."""
-        return ((Dtype.F32, Dtype.F32, Dtype.S8, Dtype.F32),)
+    mixes = ((Dtype.F32, Dtype.F32, Dtype.S8, Dtype.F32),)
+    """Dtypes of operands that are taken together: integer weights beside floats."""
 
     def most_rows(self, side: int) -> int:
         """Rows whose sums leave registers for words and weights of each vector, a

@@ -39,10 +39,7 @@ class ScaledBytes(ScaledKernel):
     L1 or L2, the others anywhere; q in panels, of 4 bits, or of 8 where an instruction
     adds four products to a sum."""
 
-    @property
-    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """Dtypes of operands that are taken together."""
-        return ((Dtype.F32, Dtype.S8, Dtype.F32, Dtype.U8, Dtype.F32),)
+    mixes = ((Dtype.F32, Dtype.S8, Dtype.F32, Dtype.U8, Dtype.F32),)
 
     def most_rows(self, side: int) -> int:
         """Rows whose sums of a block leave registers for all else."""
