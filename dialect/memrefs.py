@@ -13,7 +13,7 @@ dimension whose size it says. An operand in VRF is
 from collections.abc import Collection, Sequence
 
 from morello.errors import SpecError
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, result_of
 from morello.spec import Layout, Spec, TensorSpec
 from morello.spec.varying import varying_places
 
@@ -23,8 +23,7 @@ DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 def index(value: int) -> ir.Value:
     """A constant of type index at the current insertion point."""
-    constant: ir.Value = dialect("arith").ConstantOp(ir.IndexType.get(), value).result
-    return constant
+    return result_of(dialect("arith").ConstantOp(ir.IndexType.get(), value))
 
 
 def scaled(stride: int, by: int) -> int:
@@ -66,12 +65,11 @@ def subview(
     computed = [offset for offset in offsets if isinstance(offset, ir.Value)]
     known = [DYNAMIC if isinstance(offset, ir.Value) else offset for offset in offsets]
     steps = list(steps) or [1] * len(shape)
-    view: ir.Value = (
-        dialect("memref")
-        .SubViewOp(kind, value, computed, [], [], known, list(shape), steps)
-        .result
+    return result_of(
+        dialect("memref").SubViewOp(
+            kind, value, computed, [], [], known, list(shape), steps
+        )
     )
-    return view
 
 
 def recast(
@@ -86,14 +84,11 @@ def recast(
         offset, strides: the values of those that are dynamic in the type, in order.
     """
     known, start = kind.get_strides_and_offset()
-    view: ir.Value = (
-        dialect("memref")
-        .ReinterpretCastOp(
+    return result_of(
+        dialect("memref").ReinterpretCastOp(
             kind, value, offset, [], strides, [start], list(kind.shape), known
         )
-        .result
     )
-    return view
 
 
 def element_type(tensor: TensorSpec) -> ir.Type:
@@ -152,8 +147,7 @@ def settled_view(spec: Spec, operand: int, value: ir.Value) -> ir.Value:
     if all(n == 1 or stride != DYNAMIC or now == DYNAMIC for n, stride, now in axes):
         return value
     kind = strided(memref.shape, memref.element_type, offset, wanted)
-    view: ir.Value = dialect("memref").CastOp(kind, value).result
-    return view
+    return result_of(dialect("memref").CastOp(kind, value))
 
 
 def _argument_strides(spec: Spec, operand: int) -> list[int]:

@@ -81,6 +81,12 @@ def build_value(
     return op.results[0]
 
 
+def result_of(op: Any) -> "ir.Value":
+    """The one result of an op of a dialect's bindings."""
+    value: ir.Value = op.result
+    return value
+
+
 def replace_op(op: "ir.Operation", *values: "ir.Value") -> None:
     """Remove an op; what read its results reads other values."""
     for result, value in zip(op.results, values, strict=True):
@@ -154,5 +160,6 @@ __all__ = [
     "known_index",
     "maker",
     "replace_op",
+    "result_of",
     "rewrite",
 ]

@@ -9,7 +9,7 @@ one of the two is enough.
 import dataclasses
 
 from morello.dialect.memrefs import DYNAMIC, index, moved, strided, subview, tile_extent
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, result_of
 from morello.spec import Layout, Operand, TensorSpec
 from morello.spec.tensors.layout import PhysicalDim
 
@@ -86,15 +86,12 @@ def _odd_even(inside: ir.Value, pack: int) -> ir.Value:
     """The index of an element in an odd-even pack: even elements come first."""
     arith = dialect("arith")
     odd = arith.MulIOp(_remainder(inside, 2), index(pack // 2)).result
-    place: ir.Value = arith.AddIOp(_divided(inside, 2), odd).result
-    return place
+    return result_of(arith.AddIOp(_divided(inside, 2), odd))
 
 
 def _divided(value: ir.Value, by: int) -> ir.Value:
-    quotient: ir.Value = dialect("arith").DivUIOp(value, index(by)).result
-    return quotient
+    return result_of(dialect("arith").DivUIOp(value, index(by)))
 
 
 def _remainder(value: ir.Value, by: int) -> ir.Value:
-    rest: ir.Value = dialect("arith").RemUIOp(value, index(by)).result
-    return rest
+    return result_of(dialect("arith").RemUIOp(value, index(by)))

@@ -20,7 +20,7 @@ from morello.dialect.memrefs import (
 )
 from morello.dialect.sizes import size_value, sized_view
 from morello.dialect.transform.action_op import Left, Site
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, result_of
 from morello.spec import Layout, Operand, TensorSpec
 from morello.spec.embedding import Embedding
 from morello.spec.graphs.graph import Graph
@@ -106,12 +106,11 @@ def with_ones(value: ir.Value, count: int) -> ir.Value:
     if source.affine_map == ir.AffineMap.get_identity(len(shape)):
         kind = ir.MemRefType.get([*[1] * count, *shape], source.element_type)
     groups = [[*range(count + 1)], *([i] for i in range(count + 1, count + len(shape)))]
-    expanded: ir.Value = (
-        dialect("memref")
-        .ExpandShapeOp(kind, value, _reassociation(groups), [], list(kind.shape))
-        .result
+    return result_of(
+        dialect("memref").ExpandShapeOp(
+            kind, value, _reassociation(groups), [], list(kind.shape)
+        )
     )
-    return expanded
 
 
 def _reassociation(groups: Sequence[Sequence[int]]) -> ir.ArrayAttr:
@@ -191,8 +190,7 @@ def _fewer_axes(
 def _times(value: ir.Value, by: int) -> ir.Value:
     if by == 1:
         return value
-    product: ir.Value = dialect("arith").MulIOp(value, index(by)).result
-    return product
+    return result_of(dialect("arith").MulIOp(value, index(by)))
 
 
 def joined(value: ir.Value, layout: Layout, axis: int) -> ir.Value:
@@ -208,10 +206,9 @@ def joined(value: ir.Value, layout: Layout, axis: int) -> ir.Value:
         strides, offset = source.get_strides_and_offset()
         del strides[at]
         kind = strided(shape, source.element_type, offset, strides)
-    view: ir.Value = (
-        dialect("memref").CollapseShapeOp(kind, value, _reassociation(groups)).result
+    return result_of(
+        dialect("memref").CollapseShapeOp(kind, value, _reassociation(groups))
     )
-    return view
 
 
 def without_axes(value: ir.Value, layout: Layout, gone: frozenset[int]) -> ir.Value:

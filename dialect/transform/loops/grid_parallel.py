@@ -14,7 +14,7 @@ from morello.dialect.memrefs import index
 from morello.dialect.transform.action_op import Left, Site, op_of
 from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.subview import Start, elements, tile_of
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, result_of
 
 _ROLES = {
     "main": (True, True),
@@ -47,8 +47,7 @@ class _Side:
         """Whether the tile of the thread is a whole one, or is not."""
         arith = dialect("arith")
         kind = arith.CmpIPredicate.ult if is_whole else arith.CmpIPredicate.uge
-        is_kind: ir.Value = arith.CmpIOp(kind, self.place, index(self.whole)).result
-        return is_kind
+        return result_of(arith.CmpIOp(kind, self.place, index(self.whole)))
 
 
 @op_of(GridParallel, *_ROLES)

@@ -11,7 +11,7 @@ from morello.dialect.sizes import set_sizes, size_value, sizes_of
 from morello.dialect.transform.action_op import Left, Site
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.dialect.transform.subview import Start, elements, tile_of
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, result_of
 from morello.spec import Spec
 
 
@@ -96,10 +96,7 @@ class TilesOfCall:
     def remains(self) -> ir.Value:
         """Whether something remains."""
         arith = dialect("arith")
-        is_left: ir.Value = arith.CmpIOp(
-            arith.CmpIPredicate.ne, self.rest, index(0)
-        ).result
-        return is_left
+        return result_of(arith.CmpIOp(arith.CmpIPredicate.ne, self.rest, index(0)))
 
     def build_rest(self, site: Site, dim: int, hole: Hole) -> ir.Operation:
         """The Spec of what remains."""

@@ -21,7 +21,7 @@ from morello.dialect.transform.loops.nest import (
 from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.dialect.transform.subview import Start
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, result_of
 
 
 @op_of(TileParallel, "main", "remainder")
@@ -106,10 +106,7 @@ def _shared(
 
 def _is(thread: ir.Value, number: int) -> ir.Value:
     arith = dialect("arith")
-    is_equal: ir.Value = arith.CmpIOp(
-        arith.CmpIPredicate.eq, thread, index(number)
-    ).result
-    return is_equal
+    return result_of(arith.CmpIOp(arith.CmpIPredicate.eq, thread, index(number)))
 
 
 def _start(thread: ir.Value, items: ir.Value, threads: int, size: int) -> ir.Value:
@@ -118,10 +115,8 @@ def _start(thread: ir.Value, items: ir.Value, threads: int, size: int) -> ir.Val
     share = arith.MulIOp(thread, items).result
     if threads > 1:
         share = arith.DivUIOp(share, index(threads)).result
-    offset: ir.Value = arith.MulIOp(share, index(size)).result
-    return offset
+    return result_of(arith.MulIOp(share, index(size)))
 
 
 def _sum(a: ir.Value, b: ir.Value) -> ir.Value:
-    total: ir.Value = dialect("arith").AddIOp(a, b).result
-    return total
+    return result_of(dialect("arith").AddIOp(a, b))

@@ -17,7 +17,7 @@ from morello.frontends.grouping.parts import Operand, Part, PlainPart
 from morello.frontends.nodes.tensors import PlainDtype, Source, Tensors
 from morello.frontends.plain.lowering import PLAIN
 from morello.machine import Target, print_target
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, result_of
 from morello.spec import Spec
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.varying import varying_places
@@ -358,8 +358,7 @@ def _stride(tensors: Tensors, operand: Operand, axis: int, call: ir.Value) -> ir
     """The stride of an axis that grows with the size of a call."""
     assert tensors.size is not None
     factor = index(operand.strides[axis] // tensors.size.sizes[-1])
-    stride: ir.Value = dialect("arith").MulIOp(call, factor).result
-    return stride
+    return result_of(dialect("arith").MulIOp(call, factor))
 
 
 def _operand_types(

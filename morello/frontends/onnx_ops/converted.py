@@ -7,7 +7,7 @@ more, and of updates at places that are data neither the greatest nor the least.
 import importlib
 from typing import Any
 
-from morello.mlir import BACKEND, all_ops, ir, replace_op
+from morello.mlir import BACKEND, all_ops, ir, replace_op, result_of
 
 _SHORT, _INT, _LONG = 2, 3, 4
 _NUMBERS = {4: _SHORT, 5: _SHORT, 12: _INT, 13: _LONG}
@@ -66,10 +66,7 @@ def _op(name: str, op: ir.Operation, *operands: ir.Value) -> ir.Operation:
 
 def _integer(number: int) -> ir.Value:
     signless = ir.IntegerType.get_signless(64)
-    value: ir.Value = (
-        _dialect().ConstantIntOp(ir.IntegerAttr.get(signless, number)).result
-    )
-    return value
+    return result_of(_dialect().ConstantIntOp(ir.IntegerAttr.get(signless, number)))
 
 
 def _text(op: ir.Operation, name: str) -> str:

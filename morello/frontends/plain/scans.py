@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from morello.dialect.memrefs import index
-from morello.mlir import PassManager, all_ops, dialect, ir
+from morello.mlir import PassManager, all_ops, dialect, ir, result_of
 
 _SCAN = "tm_tensor.scan"
 _SCANS = "builtin.module(func.func(tm-tensor-bufferize))"
@@ -185,8 +185,7 @@ class _Scan:
 
     @staticmethod
     def _read(memory: ir.Value, at: Places) -> ir.Value:
-        value: ir.Value = dialect("memref").LoadOp(memory, at).result
-        return value
+        return result_of(dialect("memref").LoadOp(memory, at))
 
     @staticmethod
     def _write(value: ir.Value, memory: ir.Value, at: Places) -> None:
@@ -201,5 +200,4 @@ def _as_many(element: ir.Type, like: ir.Type) -> ir.Type:
 
 
 def _lanes_of(vector: ir.Value, lanes: Sequence[int]) -> ir.Value:
-    result: ir.Value = dialect("vector").ShuffleOp(vector, vector, lanes).result
-    return result
+    return result_of(dialect("vector").ShuffleOp(vector, vector, lanes))

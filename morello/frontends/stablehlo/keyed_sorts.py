@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from morello.frontends.plain.work import ORDERED
 from morello.frontends.stablehlo.scalar_body import index_constants, nested
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, result_of
 
 _RUN = 64
 """Keys of a run that is sorted by counting: as quick as merging it from two halves."""
@@ -73,8 +73,7 @@ class Keys:
         ordered = arith.XOrIOp(bits, arith.AndIOp(sign, most).result).result
         unordered = arith.CmpFPredicate.UNO
         is_nan = arith.CmpFOp(unordered, element, element).result
-        result: ir.Value = arith.SelectOp(is_nan, most, ordered).result
-        return result
+        return result_of(arith.SelectOp(is_nan, most, ordered))
 
     def place(self, numbers: Values) -> ir.Value:
         """The place of the element that a key is of."""
@@ -83,8 +82,7 @@ class Keys:
         if self.is_packed:
             low = _number(place.type, (1 << _PLACE_BITS) - 1)
             place = arith.AndIOp(place, low).result
-        index: ir.Value = arith.IndexCastOp(ir.IndexType.get(), place).result
-        return index
+        return result_of(arith.IndexCastOp(ir.IndexType.get(), place))
 
     def empty(self, count: int) -> Values:
         """Tensors of the numbers of so many keys."""
@@ -94,8 +92,7 @@ class Keys:
 
 
 def _number(kind: ir.Type, number: int) -> ir.Value:
-    value: ir.Value = dialect("arith").ConstantOp(kind, number).result
-    return value
+    return result_of(dialect("arith").ConstantOp(kind, number))
 
 
 def _sum(*indices: ir.Value) -> ir.Value:
@@ -106,19 +103,16 @@ def _sum(*indices: ir.Value) -> ir.Value:
 
 
 def _less(index: ir.Value, other: ir.Value) -> ir.Value:
-    difference: ir.Value = dialect("arith").SubIOp(index, other).result
-    return difference
+    return result_of(dialect("arith").SubIOp(index, other))
 
 
 def _is_before(key: ir.Value, other: ir.Value) -> ir.Value:
     arith = dialect("arith")
-    truth: ir.Value = arith.CmpIOp(arith.CmpIPredicate.slt, key, other).result
-    return truth
+    return result_of(arith.CmpIOp(arith.CmpIPredicate.slt, key, other))
 
 
 def _as_index(truth: ir.Value) -> ir.Value:
-    cast: ir.Value = dialect("arith").IndexCastUIOp(ir.IndexType.get(), truth).result
-    return cast
+    return result_of(dialect("arith").IndexCastUIOp(ir.IndexType.get(), truth))
 
 
 def _read(tensors: Values, at: ir.Value) -> Values:
@@ -262,10 +256,7 @@ class _Sort:
 
 
 def _times(index: ir.Value, factor: int) -> ir.Value:
-    product: ir.Value = (
-        dialect("arith").MulIOp(index, *index_constants([factor])).result
-    )
-    return product
+    return result_of(dialect("arith").MulIOp(index, *index_constants([factor])))
 
 
 def _loop(

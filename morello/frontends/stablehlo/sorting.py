@@ -19,7 +19,7 @@ from morello.frontends.stablehlo.scalar_body import (
     nested,
     signless,
 )
-from morello.mlir import all_ops, dialect, ir, replace_op
+from morello.mlir import all_ops, dialect, ir, replace_op, result_of
 
 Numbers = Sequence[ir.Value]
 Order = Callable[..., ir.Value]
@@ -341,5 +341,4 @@ class _Merge(_Rows):
 
 def _compared(name: str, a: ir.Value, b: ir.Value) -> ir.Value:
     arith = dialect("arith")
-    truth: ir.Value = arith.CmpIOp(arith.CmpIPredicate[name], a, b).result
-    return truth
+    return result_of(arith.CmpIOp(arith.CmpIPredicate[name], a, b))

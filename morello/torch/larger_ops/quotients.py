@@ -3,7 +3,7 @@
 torch-mlir divides them in f64, which has no integers of more than 53 bits.
 """
 
-from morello.mlir import all_ops, dialect, ir
+from morello.mlir import all_ops, dialect, ir, result_of
 
 _WIDE = 64
 
@@ -43,5 +43,4 @@ def _integer(value: ir.Value, kind: ir.Type) -> ir.Value | None:
     number = None if constant is None else ir.FloatAttr(constant.attributes["value"])
     if number is None or not float(number).is_integer():
         return None
-    integer: ir.Value = dialect("arith").ConstantOp(kind, int(float(number))).result
-    return integer
+    return result_of(dialect("arith").ConstantOp(kind, int(float(number))))
