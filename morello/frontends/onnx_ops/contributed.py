@@ -49,9 +49,6 @@ class _Writer(NodeWriter):
             write(self, node, {one.name: one for one in node.attribute})
         return self.written()
 
-    def number(self, value: float) -> str:
-        return self.constant(np.float32(value))
-
     def wide(self, x: str) -> str:
         return self.op("Cast", x, to=_FLOAT)
 

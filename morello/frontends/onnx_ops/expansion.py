@@ -230,10 +230,6 @@ class Expansion(NodeWriter):
         if kind == self._kind:
             self._final.add(outputs[0])
 
-    def number(self, value: float) -> str:
-        """A new constant of f32."""
-        return self.constant(np.float32(value))
-
     def numbers(self, *values: int) -> str:
         """New places or sizes."""
         return self.constant(np.array(values, np.int64))

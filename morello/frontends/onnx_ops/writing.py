@@ -53,6 +53,10 @@ class NodeWriter:
         )
         return name
 
+    def number(self, value: float) -> str:
+        """A new constant of f32."""
+        return self.constant(np.float32(value))
+
     def inlined(self, body: Any, prefix: str, inputs: dict[str, str]) -> list[str]:
         """Add the nodes of a body.
 

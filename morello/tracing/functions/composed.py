@@ -11,16 +11,13 @@ from morello.tracing.functions.elementwise import (
     is_nan,
     not_equal,
     recording_of,
+    where,
 )
 from morello.tracing.nodes import pointwise
 from morello.tracing.numbers import BOOL
 from morello.tracing.tracer import FUNCTIONS, UFUNCS, Tracer
 
 _LARGEST = float(np.finfo(np.float32).max)
-
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    return function("where", condition, a, b)
 
 
 def isinf(x: Any) -> Tracer:
@@ -35,13 +32,13 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0) -> Any:
     if not np.issubdtype(dtype, np.inexact):
         return x.copy()
     largest = float(np.finfo(dtype).max)
-    return _where(is_nan(x), nan, np.clip(x, -largest, largest))
+    return where(is_nan(x), nan, np.clip(x, -largest, largest))
 
 
 def sinc(x: Any) -> Any:
     """Normalized sinc function (`numpy.sinc`)."""
     turned = x * math.pi
-    return _where(x, np.sin(turned) / turned, 1.0)
+    return where(x, np.sin(turned) / turned, 1.0)
 
 
 def logaddexp2(a: Any, b: Any) -> Any:
@@ -60,8 +57,8 @@ def logical_xor(a: Any, b: Any) -> Any:
 
 def heaviside(x: Any, at: Any) -> Any:
     """Heaviside step function, with the value ``at`` at 0 (`numpy.heaviside`)."""
-    steps = _where(function("less", x, 0.0), 0.0, _where(x, 1.0, at))
-    return _where(is_nan(x), x, steps) if isinstance(x, Tracer) else steps
+    steps = where(function("less", x, 0.0), 0.0, where(x, 1.0, at))
+    return where(is_nan(x), x, steps) if isinstance(x, Tracer) else steps
 
 
 def _inverse(divisor: Any) -> float | None:
@@ -93,7 +90,7 @@ def floor_divide(a: Any, b: Any) -> Any:
     inverse = _inverse(b)
     if inverse is None:
         return function("floor_divide", a, b)
-    return _where(isinf(a), math.nan, np.floor(a * inverse))
+    return where(isinf(a), math.nan, np.floor(a * inverse))
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tracer:
@@ -102,10 +99,10 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tracer:
     near: Any = function("less_equal", abs(a - b), size * rtol + atol)
     if isinstance(b, Tracer) or np.ndim(b):
         finite = pointwise(recording_of(a, b), "less_equal", size, _LARGEST)
-        near = _where(finite, near, 0.0)
+        near = where(finite, near, 0.0)
     elif not math.isfinite(b):
         near = 0.0
-    close: Tracer = _where(function("equal", a, b), 1.0, near)
+    close: Tracer = where(function("equal", a, b), 1.0, near)
     close.dtype = BOOL
     return close
 
@@ -114,7 +111,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     """Chooses elements by the first condition that holds (`numpy.select`)."""
     chosen = default
     for condition, choice in zip(condlist[::-1], choicelist[::-1], strict=True):
-        chosen = _where(condition, choice, chosen)
+        chosen = where(condition, choice, chosen)
     return chosen
 
 

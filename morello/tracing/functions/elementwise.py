@@ -25,8 +25,9 @@ def function(name: str, *operands: Any) -> Tracer:
     return pointwise(recording_of(*operands), name, *operands)
 
 
-def _where(condition: Any, a: Any, b: Any) -> Tracer:
-    return function("where", condition, a, b)
+def where(condition: Any, x: Any, y: Any) -> Tracer:
+    """Chooses between x and y by a condition, an array of numbers where 0 is false."""
+    return function("where", condition, x, y)
 
 
 def logical_not(a: Any) -> Tracer:
@@ -36,12 +37,12 @@ def logical_not(a: Any) -> Tracer:
 
 def logical_and(a: Any, b: Any) -> Tracer:
     """Elementwise and: 1.0 where neither a nor b is 0, else 0.0."""
-    return _where(a, _where(b, 1.0, 0.0) if isinstance(b, Tracer) else _truth(b), 0.0)
+    return where(a, where(b, 1.0, 0.0) if isinstance(b, Tracer) else _truth(b), 0.0)
 
 
 def logical_or(a: Any, b: Any) -> Tracer:
     """Elementwise or: 1.0 where a or b is not 0, else 0.0."""
-    return _where(a, 1.0, _where(b, 1.0, 0.0) if isinstance(b, Tracer) else _truth(b))
+    return where(a, 1.0, where(b, 1.0, 0.0) if isinstance(b, Tracer) else _truth(b))
 
 
 def _truth(operand: Any) -> Any:
@@ -63,7 +64,7 @@ def logaddexp(a: Any, b: Any) -> Tracer:
     """log(exp(a) + exp(b))."""
     apart = function("abs", function("sub", a, b))
     # Where both are the same infinity there is no difference.
-    apart = _where(function("equal", a, b), 0.0, apart)
+    apart = where(function("equal", a, b), 0.0, apart)
     small = function("log1p", function("exp", function("neg", apart)))
     return function("add", function("maximum", a, b), small)
 
@@ -84,7 +85,7 @@ def _power(base: Tracer, twice: int) -> Tracer:
     if twice < 0:
         return function("div", 1.0, _power(base, -twice) if twice < -1 else _root(base))
     if twice == 0:
-        return _where(base, 1.0, 1.0)
+        return where(base, 1.0, 1.0)
     if twice == 1:  # of which NumPy takes the root
         return function("sqrt", base)
     power = _whole_power(base, twice // 2)
@@ -95,7 +96,7 @@ def _root(x: Tracer, factor: Any = 1.0) -> Tracer:
     """The root of x, times a power of it: inf of -inf, and 0 of -0."""
     product = function("mul", function("sqrt", x), factor)
     is_lowest = function("equal", x, -math.inf)
-    return _where(is_lowest, math.inf, function("abs", product))
+    return where(is_lowest, math.inf, function("abs", product))
 
 
 def _whole_power(base: Tracer, exponent: int) -> Tracer:
@@ -136,5 +137,5 @@ UFUNCS |= {
     np.power: power,
     np.reciprocal: lambda x: function("div", 1.0, x),
     # NumPy's is +0 of both zeros.
-    np.sign: lambda x: _where(function("equal", x, 0.0), 0.0, function("sign", x)),
+    np.sign: lambda x: where(function("equal", x, 0.0), 0.0, function("sign", x)),
 }
