@@ -218,30 +218,20 @@ _OF_ANY_DTYPE = frozenset(
 )
 """Ops whose rules do not compute with elements as f32."""
 
-_RULES: Rules = {
-    "Attention": attention.attention,
-    "DepthToSpace": windows.depth_to_space,
-    "GatherElements": windows.picked,
+_OURS: Rules = {
     "LRN": _even_response,
     "LayerNormalization": _layer_norm,
-    "MeanVarianceNormalization": windows.normalised,
     "Pad": _padded,
-    "ReduceProd": windows.product_along,
     "RotaryEmbedding": _rotary,
-    "Slice": slices.within,
-    **bits.RULES,
-    **deformed.RULES,
-    **dropout.RULES,
-    **places.RULES,
-    **pools.RULES,
-    **products.RULES,
-    **qlinear.RULES,
-    **quantized.RULES,
-    **recurrent.RULES,
-    **resizing.RULES,
-    **running.RULES,
-    **sampling.RULES,
-    **sequences.RULES,
-    **stable.RULES,
-    **integers.RULES,
+}
+
+_MODULES = (
+    *(attention, bits, deformed, dropout, places, pools, products, qlinear, quantized),
+    *(recurrent, resizing, running, sampling, sequences, slices, stable, windows),
+    integers,  # whose rules ask those of floats
+)
+
+_RULES: Rules = {
+    **{op: rule for module in _MODULES for op, rule in module.RULES.items()},
+    **_OURS,
 }

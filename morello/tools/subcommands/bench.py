@@ -87,9 +87,6 @@ class Measurement:
 def main(options: BenchOptions) -> int:
     """Run the command.
 
-    Returns:
-        0.
-
     Raises:
         MorelloError: a refused argument, or a wrong kernel. ``--json`` prints an
             object in the second case too, without times.

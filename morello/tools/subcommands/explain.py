@@ -53,9 +53,6 @@ from morello.tools.table import time_text
 def main(options: ExplainOptions) -> int:
     """Run the command.
 
-    Returns:
-        0.
-
     Raises:
         MorelloError: an argument is refused; nothing is written.
     """

@@ -15,9 +15,6 @@ from morello.tools.table import cost_text, origin_text, table, threads_text, tim
 def main(options: RunOptions) -> int:
     """Run the command.
 
-    Returns:
-        0.
-
     Raises:
         MorelloError: a refused argument; or an output unlike the definition's, which
             is written nowhere.

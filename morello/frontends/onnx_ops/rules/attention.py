@@ -142,3 +142,6 @@ def _zero_where_masked(to: Expansion, scores: str, weights: str) -> str:
     most = to.reduced("ReduceMax", scores, [-1])
     is_masked = to.op("Equal", most, to.number(-math.inf))
     return to.op("Where", is_masked, to.number(0.0), weights)
+
+
+RULES = {"Attention": attention}

@@ -36,3 +36,6 @@ def within(to: Expansion, node: Arguments) -> Results:
             end = -size - 1
         x = to.cut(x, start, end, step, int(axis))
     return [x]
+
+
+RULES = {"Slice": within}

@@ -144,3 +144,11 @@ def depth_to_space(to: Expansion, node: Arguments) -> Results:
         sizes, order = (batch, block, block, left, height, width), [0, 3, 4, 1, 5, 2]
     turned = to.op("Transpose", to.reshape(x, *sizes), perm=order)
     return [to.reshape(turned, batch, left, height * block, width * block)]
+
+
+RULES = {
+    "DepthToSpace": depth_to_space,
+    "GatherElements": picked,
+    "MeanVarianceNormalization": normalised,
+    "ReduceProd": product_along,
+}
