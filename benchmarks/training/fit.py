@@ -20,6 +20,7 @@ import numpy.typing as npt
 from benchmarks.training.data_set import Entry, programs
 from benchmarks.training.distinct import Distinct
 from benchmarks.training.networks import NetworkSettings, imported_torch, train_networks
+from benchmarks.training.pruning import pruned
 from morello.errors import MorelloError
 from morello.learned.features import Features, features_of, is_fused, matrix
 from morello.learned.network import Networks
@@ -201,8 +202,9 @@ def _trees(*models: tuple[Any, npt.NDArray[np.int64]]) -> Trees:
         features.append(np.where(is_leaf, -1, columns[tree.feature]))
         thresholds.append(np.where(is_leaf, 0.0, tree.threshold))
         values.append(np.where(is_leaf, share * tree.value[:, 0, 0], 0.0))
-    return Trees(
+    trees = Trees(
         np.concatenate(features).astype(np.int64),
         np.concatenate(thresholds),
         np.concatenate(values),
-    ).pruned()
+    )
+    return pruned(trees)

@@ -14,9 +14,6 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 STEP = 1 / 1024
 """Values of leaves are stored as multiples of it: a thousandth of a program's time."""
 
-NEAR = 2 / 1024
-"""Leaves of a subtree that differ by no more are one leaf in `Trees.pruned`."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Trees:
@@ -63,32 +60,6 @@ class Trees:
             child = np.where(is_left, node + 1, self.right[node])
             node = np.where(column < 0, node, child)
         return np.asarray(self.value[node].sum(axis=1), np.float64)
-
-    def pruned(self) -> "Trees":
-        """Trees in which a subtree is one leaf where its leaves differ by at most
-        `NEAR`; the leaf has their mean."""
-        is_leaf, right = (self.feature < 0).tolist(), self.right.tolist()
-        low, high, total = (self.value.tolist() for _ in range(3))
-        leaves = [1] * len(is_leaf)
-        for node in reversed(range(len(is_leaf))):
-            if not is_leaf[node]:
-                children = node + 1, right[node]
-                low[node] = min(low[child] for child in children)
-                high[node] = max(high[child] for child in children)
-                total[node] = sum(total[child] for child in children)
-                leaves[node] = sum(leaves[child] for child in children)
-        pruned = np.array(high) - np.array(low) <= NEAR
-        reached, rest = [], self.roots.tolist()[::-1]
-        while rest:
-            reached.append(node := rest.pop())
-            rest += [] if pruned[node] else [right[node], node + 1]
-        nodes, is_leaf = np.array(reached, np.int64), pruned[reached]
-        mean = np.array(total) / np.array(leaves)
-        return Trees(
-            np.where(is_leaf, -1, self.feature[nodes]),
-            np.where(is_leaf, 0.0, self.threshold[nodes]),
-            np.where(is_leaf, mean[nodes], 0.0),
-        )
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The trees as `of` reads them, in few bytes; leaves are rounded to `STEP`."""

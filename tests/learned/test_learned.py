@@ -13,6 +13,7 @@ import pytest
 
 import morello
 from benchmarks.training.collect import both_ways
+from benchmarks.training.pruning import NEAR, pruned
 from morello.calibration.sample import Sampler
 from morello.compiler.candidates import find_candidates
 from morello.compiler.tuning import order
@@ -21,7 +22,7 @@ from morello.errors import CompileError, MorelloError
 from morello.learned.features import features_of, is_fused, matrix
 from morello.learned.model import LearnedModel, find_model, shipped_models
 from morello.learned.priced import Priced
-from morello.learned.trees import NEAR, Trees
+from morello.learned.trees import Trees
 from morello.machine import AVX2, find_target
 from morello.search import Solver
 from morello.search.storage.overlay import open_database
@@ -127,20 +128,20 @@ def test_a_tree_goes_left_up_to_its_threshold_at_every_depth() -> None:
     assert tree.depth == 3
     assert tree.predict(rows).tolist() == [1, 1, 2, 2, 3, 3, 4, 4, 5]
     assert tree.right.tolist() == [4, 3, 0, 0, 8, 7, 0, 0, 0]
-    assert _nodes(tree.pruned())[0].tolist() == feature.tolist()
+    assert _nodes(pruned(tree))[0].tolist() == feature.tolist()
 
 
 def test_leaves_that_differ_little_are_one_with_their_mean() -> None:
     feature = np.array([0, 0, -1, -1, -1])
     value = np.array([0.0, 0.0, 1.0, 1.0 + NEAR / 2, 1.0 + NEAR])
     whole = Trees(feature, np.array([2.0, 1.0, 0, 0, 0]), value)
-    assert whole.pruned().value.tolist() == [1.0 + NEAR / 2]
+    assert pruned(whole).value.tolist() == [1.0 + NEAR / 2]
     apart = Trees(feature, whole.threshold, value + NEAR * (np.arange(5) == 4))
-    pruned = _forest(apart, stump(0.0, 1.0)).pruned()
-    assert pruned.feature.tolist() == [0, -1, -1, 0, -1, -1]
-    assert pruned.threshold.tolist() == [2.0, 0, 0, 0.5, 0, 0]
+    forest = pruned(_forest(apart, stump(0.0, 1.0)))
+    assert forest.feature.tolist() == [0, -1, -1, 0, -1, -1]
+    assert forest.threshold.tolist() == [2.0, 0, 0, 0.5, 0, 0]
     expected = [0.0, 1.0 + NEAR / 4, 1.0 + 2 * NEAR, 0.0, 0.0, 1.0]
-    assert pruned.value.tolist() == expected
+    assert forest.value.tolist() == expected
 
 
 def _stored(path: Path) -> dict[str, Any]:
