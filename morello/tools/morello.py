@@ -8,7 +8,7 @@ import argparse
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from morello._version import __version__
@@ -59,7 +59,8 @@ class _Parser(argparse.ArgumentParser):
         message = message.replace(
             "unrecognized arguments:", "unknown flag or one Spec too many:"
         )
-        meant = _meant(message, [*self._option_string_actions, *self._flags()])
+        flags = dict.fromkeys(self._option_string_actions, "") | self._flags()
+        meant = _meant(message, flags)
         raise UsageError(message, f"{self.prog} --help lists the arguments{meant}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -68,7 +69,7 @@ class _Parser(argparse.ArgumentParser):
         Argparse takes all words of a command where the first one stands, unless it is
         asked for those and the flags one after the other.
         """
-        if self._is_mixing or any(self._flags()):
+        if self._is_mixing or self._flags():
             return super().parse_known_args(args, namespace)
         self._is_mixing = True
         try:
@@ -80,24 +81,35 @@ class _Parser(argparse.ArgumentParser):
         stream = file or sys.stderr
         super()._print_message(printable(message, stream), stream)
 
-    def _flags(self) -> Iterator[str]:
-        """Flags of all commands, for hints where it is not known which command was
-        meant."""
+    def _flags(self) -> dict[str, str]:
+        """Flags of all commands, each with those that have it, for hints where it is
+        not known which command was meant."""
+        flags: dict[str, str] = {}
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
-                for parser in action.choices.values():
-                    yield from parser._option_string_actions
+                for name, parser in action.choices.items():
+                    for flag in parser._option_string_actions:
+                        flags[flag] = (
+                            f"{flags[flag]}, {name}" if flag in flags else name
+                        )
+        return flags
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         write_output("-", "")  # what is left in the buffer, or a closed pipe
         super().exit(status, message)
 
 
-def _meant(message: str, flags: list[str]) -> str:
-    """Suggest a word in place of one that a message of argparse refuses."""
+def _meant(message: str, flags: dict[str, str]) -> str:
+    """Suggest a word in place of one that a message of argparse refuses.
+
+    Args:
+        flags: all, and the commands that have them.
+    """
     if choice := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
         return did_you_mean(choice[1], re.findall(r"'([^']*)'", choice[2]))
     if unknown := re.search(r"too many: (--[\w-]+)", message):
+        if unknown[1] in flags:
+            return f"; it is a flag of {flags[unknown[1]]}"
         return did_you_mean(unknown[1], flags)
     return ""
 

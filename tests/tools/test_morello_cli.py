@@ -32,6 +32,7 @@ USAGE = {
     "db inof": "did you mean 'info'?",
     "run": "the following arguments are required: SPEC; morello run --help",
     "run fill:3 fill:4": "unknown flag or one Spec too many: fill:4",
+    "run fill:3 --html x": "lists the arguments; it is a flag of explain",
     "run fill:3 --bogus": "unknown flag or one Spec too many: --bogus",
     "run fill:3 --seed -1": "'-1' is not an integer from 0 up; morello run --help",
     "run fill:3 --threads 0": "'0' is not an integer from 1 up",
