@@ -4,6 +4,7 @@ import copy
 import functools
 import importlib
 import io
+import math
 import re
 import threading
 from collections.abc import Sequence
@@ -122,6 +123,42 @@ def _in_f32(graph: GraphModule) -> None:
     graph.recompile()
 
 
+def _numbers_beside(graph: GraphModule) -> None:
+    """Round numbers to the dtype of the floats beside them, in place, as eager does:
+    the importer compares f32 with numbers of f64."""
+    for node in list(graph.graph.nodes):
+        tensors = [x for x in node.args[:2] if _dtype(x) in FLOATS]
+        if _name(node) not in _ROUNDS or not tensors:
+            continue
+        beside = max((x.meta["val"] for x in tensors), key=lambda x: x.dim() > 0)
+        with graph.graph.inserting_before(node):
+            pair = (_in_dtype(x, beside) for x in node.args[:2])
+            node.args = (*pair, *node.args[2:])
+    graph.recompile()
+
+
+_ROUNDS = frozenset(
+    {
+        *("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "rsub", "remainder"),
+        *("fmod", "pow", "hardshrink"),
+    }
+)
+"""Ops of which eager rounds a number to the dtype of the tensor beside it; others take
+it of narrow floats as f32."""
+
+
+def _in_dtype(operand: Any, beside: Any) -> Any:
+    """A number as eager has it beside a tensor, where it is one, or has no axes."""
+    if isinstance(operand, Node):
+        is_other = _dtype(operand) in FLOATS and _dtype(operand) is not beside.dtype
+        is_number = is_other and operand.meta["val"].dim() == 0 < beside.dim()
+        return _cast(operand, beside.dtype) if is_number else operand
+    if not isinstance(operand, float):
+        return operand
+    rounded = float(torch.tensor(operand, dtype=beside.dtype))
+    return operand if math.isinf(rounded) else rounded
+
+
 _PROMOTES = frozenset(
     {
         *("add", "sub", "mul", "div", "floor_divide", "remainder", "fmod"),
@@ -138,7 +175,7 @@ def _mixed_bytes(graph: GraphModule) -> None:
     """Compute in 32 bits, in place, what mixes bytes with numbers or truth values, for
     which torch-mlir crashes: low bits depend on low bits alone."""
     for node in list(graph.graph.nodes):
-        name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
+        name = _name(node)
         if name not in _PROMOTES:
             continue
         first = 1 if name == "where" else 0  # what it chooses by stays a truth value
@@ -157,6 +194,11 @@ def _mixed_bytes(graph: GraphModule) -> None:
         if _dtype(node) in _BYTES:
             _compute_in(node, torch.int32)
     graph.recompile()
+
+
+def _name(node: Node) -> str:
+    """The name of an op without that of its overload."""
+    return getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
 
 
 def _dtype(operand: Any) -> torch.dtype | None:
@@ -181,6 +223,7 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
     _wide_bytes(whole)
     _mixed_bytes(whole)
     _floats_of_integers(whole)
+    _numbers_beside(whole)
     _in_f32(whole)
     # The mode of the trace around this one takes no constants.
     with TRACING, torch.no_grad(), unset_fake_temporarily(), tracing(None):

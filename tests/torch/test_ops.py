@@ -165,6 +165,7 @@ SPECIAL = {
     "round": (lambda x: x[1].round(), [INF, 2, INF, -2, 0, 0]),
     "itself": (lambda x: (x == x)[0], [1, 1, 1, 1, 0, 1]),
     "finite": (lambda x: x[0].isfinite(), [0, 0, 1, 1, 0, 1]),
+    "equal": (lambda x: x[1] * 0.2 == 0.1, [0, 0, 0, 0, 1, 0]),
     "trunc": (lambda x: 1 / x[0].trunc(), [0, 0, -INF, INF, NAN, -1]),
     "hypot": (lambda x: torch.hypot(*x), [INF, INF, INF, 2.5, NAN, 1]),
     "heaviside": (lambda x: torch.heaviside(*x), [0, 1, INF, -2.5, 0, 0]),
