@@ -96,9 +96,17 @@ def test_an_argument_that_is_no_tensor_is_refused() -> None:
         export(Scaled(), (torch.ones(3), 2.0))
 
 
+class Heads(nn.Module):
+    """Heads of one of three slices, as `nn.MultiheadAttention` takes them."""
+
+    def forward(self, x: Any) -> Any:
+        return torch.relu(x.transpose(0, 1)[1].reshape(5, 2, 2).transpose(0, 1))
+
+
 WHOLE: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "layers of an LSTM": (nn.LSTM(3, 4, 2), (3, 1, 3)),
     "a GRU in both directions": (nn.GRU(3, 4, bidirectional=True), (3, 1, 3)),
+    "heads of a slice": (Heads(), (5, 3, 4)),
     "an image": (nn.Upsample(scale_factor=2, mode="bilinear"), (1, 2, 3, 4)),
     "a volume": (nn.Upsample(size=3, mode="trilinear"), (1, 1, 2, 2, 4)),
 }

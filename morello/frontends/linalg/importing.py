@@ -230,9 +230,9 @@ class Importer(ImportedValues):
         extents: list[int] = []
         axes: list[IndexMap] = []
         for axis, extent in zip(source.axes, whole, strict=True):
-            if axis == ONE:
+            if not axis.dims:
                 extents.append(extent)
-                axes.append(ONE)
+                axes.append(axis)
                 continue
             olds, news = next(g for g in groups if axis.dims[0] in g[0])
             if tuple(i for i in olds if source.shape[i] > 1) != axis.dims:
