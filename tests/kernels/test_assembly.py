@@ -327,8 +327,9 @@ def test_a_transpose_is_the_shuffles_of_avx() -> None:
 def test_a_long_transpose_asks_for_each_line_once() -> None:
     forms = "f32@L2[0,1]", "f32@MEM[1,0]"
     lines = assembly("transpose_prefetch", spec(Move(2), (512, 16), *forms))
-    counts = opcodes(lines)  # of a loop that asks, and of one that does not
+    counts = opcodes(lines)  # of a loop that asks for both, and of one for src alone
     assert counts["prefetcht0"] == 16
+    assert counts["prefetcht1"] == 2 * 16
     assert counts["vunpcklps"] + counts["vunpckhps"] == 2 * 4 * 8
     assert not touches_stack(lines)
 

@@ -126,8 +126,9 @@ class TransposePrefetch(Kernel):
 
     Stores to lines that are not in L1 wait for them, and loads that lie a multiple of
     4 KiB from a store that waits are held up by it. Stores of transposed blocks go to
-    as many lines as a block has columns, more than hardware prefetchers foresee: so the
-    next lines of dst are prefetched meanwhile.
+    as many lines as a block has columns, and loads to as many as it has rows, more than
+    hardware prefetchers foresee: so the next lines of both are prefetched meanwhile. At
+    the end of the rows these are the lines of src that the next columns lie in.
     """
 
     of_kind = Move
@@ -135,7 +136,7 @@ class TransposePrefetch(Kernel):
     columns: tuple[int, ...]
     """How many columns of src it takes, each whole blocks."""
     distance: int
-    """Elements of each row of dst from what is written to what is prefetched."""
+    """Rows of src from what is transposed to what is prefetched."""
 
     _step = LINE_BYTES // WORD
     """Rows of src that fill a line of dst: what a trip of the loop takes."""
@@ -164,8 +165,8 @@ class TransposePrefetch(Kernel):
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """Loads, shuffles and stores; lines of src, and those of dst, which are
-        prefetched. Each row of src is gone to, and each of dst is reached once.
+        """Loads, shuffles and stores; lines of src and of dst, which are prefetched.
+        Each row of src is gone to, and each of dst is reached once.
         """
         across, down = (t.layout.innermost for t in frame.key.tensors)
         rows, columns = frame.sizes[down], frame.sizes[across]
@@ -177,7 +178,7 @@ class TransposePrefetch(Kernel):
             t.lines(frame.operand_sizes(i)) for i, t in enumerate(frame.key.tensors)
         )
         ops: Ops = {
-            "load": blocks * rows + written,
+            "load": blocks * rows + read + written,
             "shuffle": blocks * mixed,
             "store": columns * stores,
         }
@@ -197,18 +198,21 @@ class TransposePrefetch(Kernel):
         return OpCounts((Phase(ops, lines=lines),), kernels=1, loops=1, trips=trips)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Two loops over rows: the second has nothing more to prefetch."""
+        """Two loops over rows: the second prefetches src for the next columns."""
         rows, step = spec.sizes[operands[1].tensor.layout.innermost], self._step
         strip = _Strip(emitter, spec, *operands)
         whole = rows // step * step
         more = max(rows - self.distance, 0) // step * step
 
         def followed(row: Value, carried: Sequence[Value]) -> list[Value]:
-            strip.prefetch(emitter.offset(row, self.distance))
+            ahead = emitter.offset(row, self.distance)
+            strip.prefetch_written(ahead)
+            strip.prefetch_read(ahead, 0, step)
             strip.transpose(row, step)
             return []
 
         def last(row: Value, carried: Sequence[Value]) -> list[Value]:
+            strip.prefetch_read(emitter.offset(row, -more), strip.columns, step)
             strip.transpose(row, step)
             return []
 
@@ -218,6 +222,7 @@ class TransposePrefetch(Kernel):
             elif end > start:
                 body(start, ())
         if rows > whole:
+            strip.prefetch_read(whole - more, strip.columns, rows - whole)
             strip.transpose(whole, rows - whole)
 
 
@@ -241,10 +246,16 @@ class _Strip:
         """Number of columns of src."""
         return self.spec.sizes[self.src.tensor.layout.innermost]
 
-    def prefetch(self, row: Value) -> None:
+    def prefetch_written(self, row: Value) -> None:
         """The lines of dst that begin in a row of src."""
         for column in range(self.columns):
             self.emitter.prefetch(self.dst, self._at(row, column), to_l1=True)
+
+    def prefetch_read(self, row: Value, column: int, count: int) -> None:
+        """The lines of src that ``count`` rows have from a column on."""
+        for i in range(count):
+            place = self._at(self.emitter.offset(row, i), column)
+            self.emitter.prefetch(self.src, place)
 
     def transpose(self, row: Value, count: int) -> None:
         """``count`` rows from ``row`` on."""
