@@ -27,8 +27,8 @@ NEAR = 0.01
 has not that tried on other pairs."""
 
 DOUBTFUL = 1.05
-"""All sizes are searched where one that was not costs so many times as much as both
-around it that were: rows that remain of blocks take less than that."""
+"""Sizes between two that were searched are, too, where one of them costs so many times
+as much as both: rows that remain of blocks take less than that."""
 
 TILES = (1, 2, 4, 8, 16, 32, 64)
 """Sizes of tiles that are tried beside the programs that are best somewhere."""
@@ -146,19 +146,18 @@ class Area:
         return best
 
     @property
-    def is_doubtful(self) -> bool:
-        """Whether some number of rows, of one range, has no program nearly as cheap as
-        the best ones of those around it that were searched."""
+    def doubtful(self) -> Iterator[int]:
+        """The numbers of rows, of one range, between two that were searched, of which
+        one has no program nearly as cheap as the best ones of these two."""
         if len(self.area) > 1 or not is_rows(
             self.sizes.spec, self.sizes.spec.ranges[0]
         ):
-            return False
+            return
         (sizes,), best = self.area, self.best
         some = [at for at, m in enumerate(sizes) if (m,) in self.sizes.best]
-        return any(
-            bool(np.any(best[low:high] > DOUBTFUL * max(best[low], best[high])))
-            for low, high in itertools.pairwise(some)
-        )
+        for low, high in itertools.pairwise(some):
+            if np.any(best[low:high] > DOUBTFUL * max(best[low], best[high])):
+                yield from sizes[low + 1 : high]
 
     def box(self, places: Places) -> Box:
         """The sizes at some places."""

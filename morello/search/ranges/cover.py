@@ -121,8 +121,9 @@ def cover(
         return _without_end(spec, cover(first, target, regret, watch, most))
     sizes = search_sizes(spec, target, watch)
     areas = [Area.of(sizes, area) for area in _areas(sizes)]
-    if any(area.is_doubtful for area in areas):
-        sizes = search_sizes(spec, target, watch, is_dense=True)
+    doubtful = {size for area in areas for size in area.doubtful}
+    if doubtful:
+        sizes = search_sizes(spec, target, watch, doubtful)
         areas = [Area.of(sizes, area) for area in _areas(sizes)]
     if len(spec.ranges) > 1:
         parts = _priced(areas, regret)

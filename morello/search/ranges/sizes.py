@@ -14,7 +14,7 @@ import itertools
 import math
 import time
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 
 from morello.actions import Action, Child
 from morello.errors import SearchError
@@ -200,7 +200,10 @@ def sampled(sizes: tuple[int, ...], every: int) -> tuple[int, ...]:
 
 
 def search_sizes(
-    spec: Spec, target: Target, watch: Watch | None = None, is_dense: bool = False
+    spec: Spec,
+    target: Target,
+    watch: Watch | None = None,
+    more: Collection[int] = (),
 ) -> Sizes:
     """Search the sizes of a Spec's ranges, or some of long ones.
 
@@ -208,7 +211,7 @@ def search_sizes(
         spec: the Spec, with one range or two.
         target: the machine.
         watch: told before each table that is solved; what it raises ends the search.
-        is_dense: whether every number of rows is searched.
+        more: numbers of rows that are searched beside the usual ones.
 
     Raises:
         SearchError: a size has no program, or there are too many.
@@ -230,10 +233,9 @@ def search_sizes(
             if not is_rows(spec, one):
                 most = _searched_up_to(spec, one)
                 chosen = {m for run in runs for m in sampled(run, most)}
-            elif is_dense:
-                chosen = {*column}
             else:
                 chosen = {m for run in runs for m in sampled_rows(run)}
+                chosen.update({*more}.intersection(column))
             some.append(tuple(sorted(chosen)))
         solved = columns if len(columns) > 1 else some  # a box may have any pair alone
         searched = _searched(
