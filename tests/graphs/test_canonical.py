@@ -11,6 +11,7 @@ from morello.spec.graphs import canonical, parse_graph, print_graph
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.loops import loops
 from tests.graphs.random_graphs import check_meaning, random_graph, shuffled
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -83,29 +84,9 @@ def test_rules_do_not_depend_on_numbers(seed: int) -> None:
             assert loops(part.graph, dim) == loops(again.graph, dim)
 
 
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        # Equal nodes are one.
-        ("a[m]=sum(x[m,n]);b[m]=sum(x);y[m,n]=x*a+b", "a[m]=sum(x[m,n]);y[m,n]=x*a+a"),
-        # A map that one node alone reads, each element once, becomes a part of it.
-        ("t[m,n]=exp(x[m,n]);y[m,n]=t*w[n]", "y[m,n]=exp(x[m,n])*w[n]"),
-        ("t[m,n]=exp(x[m,n]);y[m]=sum(t)", "y[m]=sum(exp(x[m,n]))"),
-        # So does an operation with a number, for all who read it.
-        (
-            "t[m]=2*w[m];y[m,n]=x[m,n]*t;z[m]=exp(t)",
-            "y[m,n]=x[m,n]*(w[m]*2);z[m]=exp(w*2)",
-        ),
-        # Numbers come last.
-        ("y[m]=2+x[m]", "y[m]=x[m]+2"),
-        (
-            "t[m,n]=x[m,n]+b[n];u[m,n]=relu(t);y[m,n]=neg(u)",
-            "y[m,n]=neg(relu(x[m,n]+b[n]))",
-        ),
-    ],
-)
-def test_what_becomes_the_same(text: str, same: str) -> None:
-    assert _text(parse_graph(text)) == _text(parse_graph(same))
+@pytest.mark.parametrize(("text", "same", "reason"), rows(__file__, "same"))
+def test_what_becomes_the_same(text: str, same: str, reason: str) -> None:
+    assert _text(parse_graph(text)) == _text(parse_graph(same)), reason
 
 
 def test_nodes_that_no_output_needs_are_dropped() -> None:

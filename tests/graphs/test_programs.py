@@ -18,44 +18,16 @@ from tests.graphs.random_graphs import random_graph
 from tests.quality.graph_programs import check_program
 from tests.quality.programs import build_programs
 from tests.quality.walks import DeadEndError, random_program
+from tests.tables import rows
 
 PROGRAMS = 6
 """Of each graph."""
 
 STATE = "out m[r]+=max(x[r,n]);p[r,n]=exp(x-m);out l[r]+=sum(p)"
 
-GRAPHS = {
-    "softmax": "softmax:3x19:f32",
-    "layer_norm": "layer_norm:3x19:f32",
-    "attention": "attention:2x9x2x3:f32",
-    "heads": "attention:2x2x5x2x3:f32",
-    # What is read after the reduction, and what is repeated along other dimensions.
-    "columns": "compose:3x19:f32:graph=t[n]=sum(x[m,n]);y[n]=t*w[n]+b[n]",
-    "two depths": (
-        "compose:3x4x9:f32:graph=out a[m]+=sum(x[m,n]);out b[m,k]+=sum(z[m,k,n])"
-    ),
-    "wider": "compose:3x9x5:f32:graph=out v[r]+=sum(x[r,n]);y[r,e]=exp(z[r,e])/w[r]",
-    "gelu_matmul": "gelu_matmul:5x17x6:f32",
-    "chain": "chain:3x4x9x5:f32",
-    "images": "conv:1x2x5x6x3x3x2:f32:pad=1",
-    "depthwise": "compose:9x11x3:f32:graph=y[u,c]=sum(x[pad(u+i,1,1),c]*w[i,c])",
-    "taps": (
-        "compose:5x9x3x4:f32:graph=out y[u,f]+=sum(x[pad(u+i,1,1),c]*w[i,c,f])"
-        ":x0=[0,1]@L2:v0=[0,1]@L2"
-    ),
-    "steps": "conv:2x3x7x8x4x3x3:f32:pad=1:stride=2",
-    "channels last": "conv:2x3x7x8x4x3x3:f32:stride=2:layout=nhwc",
-    "a part": "compose:4x9:f32:graph=y[u,n]=x[pad(u,-2,-3),pad(n,-1,2)]*2.0",
-    "blocks": "compose:5x9x14:f32:graph=y[m,n]=sum(a[m,k]*s[k//4,n]*b[k,n])",
-    "rows of blocks": "compose:5x14:f32:graph=y[n]=sum(a[k]*s[n,k//4]*b[n,k])",
-    "bytes": (
-        "compose:5x17x6:u8,s8,f32,f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=t*c[n]"
-    ),
-    "groups": "compose:4x3x9x5:f32:graph=s[h,q,k]=sum(Q[h,q,d]*K[h//2,k,d])",
-    # What they hold is relative to the maximum that they hold.
-    "state": f"compose:3x19:f32:graph={STATE}",
-    "twice relative": f"compose:3x19:f32:graph={STATE};out z[r]+=sum(p*p)",
-}
+GRAPHS = dict(rows(__file__, "programs"))
+"""Some columns are read after the reduction, or repeated along other dimensions; states
+are relative to the maximum that they hold."""
 
 
 def _actions(impl: Impl) -> Iterator[str]:

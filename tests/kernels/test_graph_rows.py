@@ -21,6 +21,7 @@ from tests.kernels.harness import (
     limits_of,
     skip_where_it_cannot_run,
 )
+from tests.tables import rows
 
 GRAPHS = {
     "map": "y[m,n]=relu(x[m,n])*w[m]+b[n]",
@@ -133,29 +134,7 @@ def test_long_expressions_are_written_out_for_few_vectors() -> None:
     np.testing.assert_allclose(kernel(x), wanted, rtol=1e-5)
 
 
-WINDOWS = {
-    "3x3": (
-        "t[h,w,c]=sum(x[pad(h+i,1,1),pad(w+j,1,1),c]*f[i,j,c]);"
-        "out y[h,w,c]=relu(t+b[c])"
-    ),
-    "5x5 in steps": ("y[h,w,c]=sum(x[pad(2*h+i,2,1),pad(2*w+j,2,1),c]*f[i,j,c])"),
-    "3x3 of two": (
-        "t[h,w,c]=sum(x[pad(h+i,1,1),pad(w+j,1,1),k,c]*f[i,j,k,c]);"
-        "out y[h,w,c]=relu(t+b[c])"
-    ),
-    "one side": "y[h,w,c]=sum(x[pad(h+i,0,2),pad(w+j,2,0),c]*f[i,j,c])",
-    "spread": "y[h,w,c]=sum(x[pad(h+2*i,2,2),w+2*j,c]*f[i,j,c])",
-    "3x3 of bytes": (
-        "t[h,w,c]=sum(x[pad(h+i,1,1),pad(w+j,1,1),c]*f[i,j,c]);"
-        "out y[h,w,c]=round_s8((t+b[c])*0.0625)"
-    ),
-    "5x5 of bytes in steps": (
-        "t[h,w,c]=sum(x[pad(2*h+i,2,1),pad(2*w+j,2,1),c]*f[i,j,c]);"
-        "out y[h,w,c]=round_s8(t+b[c])"
-    ),
-    "largest": "y[h,w,c]=max(x[2*h+i,2*w+j,c])",
-    "apart": "y[h,w,c]=max(x[3*h+i,3*w+j,c])",
-}
+WINDOWS = dict(rows(__file__, "windows"))
 """Windows of images that lie in memory."""
 
 
