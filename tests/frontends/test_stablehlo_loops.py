@@ -16,6 +16,7 @@ from jax import lax  # noqa: E402
 
 import morello  # noqa: E402
 from morello.frontends.refusals import ModelError  # noqa: E402
+from tests.tables import rows  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -75,60 +76,8 @@ def gradient(of: Function, start: float, padding: str = "SAME") -> Function:
     return function
 
 
-LINEAR: dict[str, tuple[Function, tuple[Any, ...]]] = {
-    "set a row": (lambda x: x.at[1].set(0.0), (X,)),
-    "set a window": (lambda x, y: x.at[1:3, 2:5].set(y), (X, X[:2, :3].copy())),
-    "set by data": (lambda x, i: x.at[i].set(7.0), (X, I)),
-    "set elements": (lambda x, i: x.at[i, i % 6].set(7.0), (X, I)),
-    "set, or fail": (lambda x, i: x.at[i].set(7.0, mode="clip"), (X, I)),
-    "add to repeated": (lambda x, i: x.at[i].add(x[:5]), (X, I)),
-    "add along columns": (lambda x, i: x.at[:, i].add(1.0), (X, I)),
-    "multiply": (lambda x, i: x.at[i].mul(2.0), (X, I)),
-    "least": (lambda x, i: x.at[i].min(x[:5] - 0.5), (X, I)),
-    "greatest": (lambda x, i: x.at[i].max(x[:5] + 0.5), (X, I)),
-    "integers": (lambda i: jnp.zeros(5, jnp.int32).at[i].add(2), (I,)),
-    "batches": (
-        jax.vmap(lambda x, i: x.at[i].add(1.0)),
-        (X, np.array([0, 5, 2, 2, 7], np.int32)),
-    ),
-    "segments": (lambda x, i: jax.ops.segment_sum(x, i, 4), (X, I)),
-    "counts": (lambda i: jnp.bincount(i, length=5), (np.abs(I),)),
-    "rows": (lambda x: jnp.sort(x, 1), (X,)),
-    "columns": (lambda x: jnp.sort(x, 0), (X,)),
-    "downwards": (lambda x: jnp.sort(x, descending=True), (TIES,)),
-    "special values": (lambda x: jnp.sort(x), (TIES,)),
-    "places of ties": (lambda x: jnp.argsort(x), (TIES,)),
-    "places of ties downwards": (lambda x: jnp.argsort(x, descending=True), (TIES,)),
-    "sorted integers": (lambda i: jnp.sort(i), (I,)),
-    "by two keys": (lambda i, x: lax.sort((i, x[:, 0], x[:, 1]), num_keys=2), (I, X)),
-    "sorted unsigned integers": (lambda u: jnp.sort(u), (U,)),
-    "add to unsigned integers": (lambda u, i: u.at[i].add(u), (U, I)),
-    "add windows, of which some are partly outside": (
-        lambda x, i: lax.scatter_add(x, i[:, None], x[:, :4], WINDOWS),
-        (X, I),
-    ),
-    "gradient of maxima": (gradient(lax.max, -np.inf), (X,)),
-    "gradient of minima": (gradient(lax.min, np.inf, "VALID"), (X,)),
-    "gradient of equal maxima": (gradient(lax.max, -np.inf), (np.round(X),)),
-    "greatest three": (lambda x: lax.top_k(x, 3), (TIES,)),
-    "median": (lambda x: jnp.median(x, 1), (X,)),
-    "quantile": (lambda x: jnp.quantile(x, 0.3, 0), (X,)),
-    "a choice": (lambda c, x: lax.cond(c[0] > 0, jnp.sin, jnp.negative, x), (TRUE, X)),
-    "the other": (
-        lambda c, x: lax.cond(c[0] > 0, jnp.sin, jnp.negative, x),
-        (FALSE, X),
-    ),
-    **{
-        f"choice {i}": (by_index, (np.array([i], np.int32), X))
-        for i in (-3, 0, 1, 2, 9)
-    },
-    "choices in a choice": (
-        lambda c, x: lax.cond(
-            c[0] > 0, lambda v: lax.cond(c[0] > 1, jnp.tanh, jnp.exp, v), lambda v: v, x
-        ),
-        (TRUE, X),
-    ),
-}
+LINEAR = {name: line for name, *line in rows(__file__, "linear_loops")}
+"""Functions of jax, and their arguments."""
 
 SLOW: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "swapped": (swapped, (np.zeros(2, np.float32), np.ones(2, np.float32))),
@@ -158,7 +107,8 @@ def check(function: Function, arguments: tuple[Any, ...], fallback: bool) -> Non
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", LINEAR)
 def test_what_takes_linear_time_needs_no_leave(name: str) -> None:
-    check(*LINEAR[name], fallback=False)
+    function, arguments = map(eval, LINEAR[name])
+    check(function, arguments, fallback=False)
 
 
 @pytest.mark.sampled(6)
