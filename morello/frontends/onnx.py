@@ -147,7 +147,7 @@ def _dims(value: Any) -> Any:
 def _model(onnx: Any, proto: Any, source: str, fallback: bool, flushing: bool) -> Model:
     """The parts of a model with settled shapes."""
     if not all(map(_element, proto.graph.output)):
-        proto = onnx.shape_inference.infer_shapes(proto)
+        _infer_elements(onnx, proto)
     signature = _signature(onnx, proto, source)
     proto = widened(standard(modern(proto)))
     _name_nodes(proto)
@@ -166,6 +166,17 @@ def _model(onnx: Any, proto: Any, source: str, fallback: bool, flushing: bool) -
         expected=expected,
         flushing=flushing,
     )
+
+
+def _infer_elements(onnx: Any, proto: Any) -> None:
+    """Declare the element types of outputs that have none, in place, where they follow
+    from the nodes; sizes follow from those of arguments."""
+    inference = onnx.shape_inference
+    with contextlib.suppress(inference.InferenceError):
+        inferred = inference.infer_shapes(proto).graph.output
+        for value, other in zip(proto.graph.output, inferred, strict=True):
+            if _element(other):
+                value.type.tensor_type.elem_type = _element(other)
 
 
 def _element(value: Any) -> int:

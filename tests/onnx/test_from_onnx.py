@@ -156,6 +156,17 @@ def test_a_model_in_memory_is_not_changed() -> None:
         morello.from_onnx(proto.graph)
 
 
+def test_a_result_without_a_type_has_that_of_its_node() -> None:
+    layer = node("Cast", ["x"], ["y"], to=onnx.TensorProto.UINT8)
+    proto = model([layer], {"x": ("n", 3)}, {"y": None})
+    proto.graph.output[0].ClearField("type")
+    result = morello.from_onnx(proto, shapes={"x": (2, 3)}).parameters[-1]
+    assert (result.dtype, result.shape) == (np.uint8, (2, 3))
+    proto.graph.node[0].op_type, proto.graph.node[0].domain = "Other", "nobody"
+    with pytest.raises(CompileError, match="'y' is declared as no tensor; declare its"):
+        morello.from_onnx(proto, shapes={"x": (2, 3)})
+
+
 def test_weights_that_are_nowhere_are_refused() -> None:
     proto = model([node("Add", ["x", "w"], ["y"])], {"x": (4,)}, {"y": (4,)}, {"w": 4})
     onnx.external_data_helper.set_external_data(proto.graph.initializer[0], "w.bin")
