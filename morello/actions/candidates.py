@@ -79,7 +79,7 @@ def candidates(key: SpecKey, axes: Axes, target: Target) -> tuple[Action, ...]:
     simpler = _simpler(key, axes, target)
     if simpler is not None:
         return (simpler,)
-    apart = _one_by_one(key, axes)
+    apart = _one_by_one(key, axes, target)
     if apart:
         return apart
     following = Taps.following(key, target)
@@ -127,10 +127,11 @@ def _simpler(key: SpecKey, axes: Axes, target: Target) -> Action | None:
     return next(simpler, None)
 
 
-def _one_by_one(key: SpecKey, axes: Axes) -> tuple[Action, ...]:
+def _one_by_one(key: SpecKey, axes: Axes, target: Target) -> tuple[Action, ...]:
     """The loop over a dimension of which two elements share nothing, such as heads of
     attention, and what is left of one of them: no other order is better, and all that
-    follows is as if there were one alone.
+    follows is as if there were one alone. What they all read, as a mask of scores, may
+    come nearer before, whole or in tiles.
 
     Not where two of them share lines of an operand, so that it would be read twice.
     """
@@ -142,8 +143,20 @@ def _one_by_one(key: SpecKey, axes: Axes) -> tuple[Action, ...]:
         loop, drop = Tile(name, 1), Drop(name)
         left = drop.view(loop.loop_key(key))
         if not isinstance(left, str) and _has_lines(key, axes, dim):
-            return loop, drop
+            return *_of_shared(key, axes, dim, target), loop, drop
     return ()
+
+
+def _of_shared(key: SpecKey, axes: Axes, dim: int, target: Target) -> Iterator[Action]:
+    """The moves of the inputs that all elements of a dimension read, and tiles along
+    their dimensions."""
+    kind = key.kind
+    shared = [o for o in kind.operands if o.rank > 1 and dim not in o.dims]
+    names = {o.name for o in shared}
+    dims = {kind.dims[d] for o in shared for d in o.dims}
+    tiles = (a for a in Tile.candidates(key, axes, target) if a.dim in dims)
+    moves = (a for a in Move.candidates(key, axes, target) if a.operand in names)
+    return itertools.chain(tiles, moves)
 
 
 def _without_products(key: SpecKey, axes: Axes) -> Iterator[Drop]:

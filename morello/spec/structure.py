@@ -58,20 +58,20 @@ def is_place(kind: Kind, dim: int) -> bool:
 
 def is_common(kind: Kind, dim: int) -> bool:
     """Whether something is a product and every value has a dimension, beside others and
-    but for inputs of one dimension, as the places that a mask compares: two elements of
-    it have nothing in common that would be worth keeping near."""
+    but for inputs of one dimension, as the places that a mask compares, or that only
+    maps read and that follow none, as a mask of scores: two elements of it have nothing
+    else in common."""
     return kind.as_graph is not None and _is_common(kind.as_graph, dim)
 
 
 def _is_common(graph: Graph, dim: int) -> bool:
-    return (
-        graph.rank > 1
-        and (bool(graph.contractions) or _multiplies_rows(graph, dim))
-        and all(
-            dim in graph.dims_of(v)
-            or (len(graph.dims_of(v)) == 1 and not graph.is_node(v))
-            for v in range(graph.count)
-        )
+    if graph.rank < 2 or not (graph.contractions or _multiplies_rows(graph, dim)):
+        return False
+    without = [v for v in range(graph.count) if dim not in graph.dims_of(v)]
+    factors = {a for v in graph.contractions for a in graph.arguments(v)}
+    return not any(map(graph.is_node, without)) and all(
+        len(graph.dims_of(v)) == 1 or (v not in factors and _leaders(graph)[v] == v)
+        for v in without
     )
 
 
