@@ -154,9 +154,12 @@ def _of_shared(key: SpecKey, axes: Axes, dim: int, target: Target) -> Iterator[A
     shared = [o for o in kind.operands if o.rank > 1 and dim not in o.dims]
     names = {o.name for o in shared}
     dims = {kind.dims[d] for o in shared for d in o.dims}
-    tiles = (a for a in Tile.candidates(key, axes, target) if a.dim in dims)
-    moves = (a for a in Move.candidates(key, axes, target) if a.operand in names)
-    return itertools.chain(tiles, moves)
+    for action in Tile.candidates(key, axes, target):
+        if isinstance(action, Tile) and action.dim in dims:
+            yield action
+    for action in Move.candidates(key, axes, target):
+        if isinstance(action, Move) and action.operand in names:
+            yield action
 
 
 def _without_products(key: SpecKey, axes: Axes) -> Iterator[Drop]:

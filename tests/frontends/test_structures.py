@@ -3,6 +3,7 @@
 import importlib
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import morello
 from morello.errors import MorelloError
+from morello.frontends.nodes.tensors import Source
 from morello.mlir import BACKEND
 from tests.tables import rows
 
@@ -117,6 +119,41 @@ def test_equal_arrays_that_are_computed_beforehand_are_one() -> None:
     kernel = model.compile(threads=1)
     assert kernel(X, Y) == pytest.approx(X + np.array([6, 9, 12, 11]))
     assert len(kernel.held.constants) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted", "constants"),
+    [
+        ("%r = stablehlo.exponential %a", np.exp, 0),
+        ("%b = stablehlo.negate %a : {0}\n%r = stablehlo.abs %b", np.abs, 0),
+        ("%r = stablehlo.negate %a", np.negative, 1),
+        (
+            "%b = stablehlo.abs %a : {0}\n%r = stablehlo.divide %b, %a",
+            lambda a: np.abs(a) / a,
+            1,
+        ),
+    ],
+)
+def test_zeros_are_added_where_the_sign_of_a_zero_shows(
+    rows: str, wanted: Callable[[np.ndarray], np.ndarray], constants: int
+) -> None:
+    matrix, row = "tensor<3x4xf32>", "tensor<4xf32>"
+    body = (
+        f"%c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : {row}\n"
+        f"%n = stablehlo.constant dense<0.0> : {row}\n"
+        f"%z = stablehlo.multiply %c, %n : {row}\n"
+        f"%w = stablehlo.broadcast_in_dim %z, dims = [1] : ({row}) -> {matrix}\n"
+        f"%a = stablehlo.add %x, %w : {matrix}\n{rows.format(matrix)} : {matrix}"
+    )
+    model = morello.from_mlir(rolled(body, matrix))
+    arrays = [t.array for t in model.tensors.all if isinstance(t, Source)]
+    assert sum(array is not None for array in arrays) == constants
+    x = np.where(X > 0, X, np.float32(-0.0))
+    with np.errstate(all="ignore"):
+        expected = wanted(x + np.float32(0))
+    result = model.evaluate(x, Y)
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
+    assert (np.signbit(result) == np.signbit(expected)).all()
 
 
 def test_parts_that_begin_elsewhere_in_a_tensor_share_code() -> None:

@@ -5,7 +5,7 @@ another order, sums of quantised filters) are no part of a compiled model, which
 their results. Those of constants are computed here; those of weights, which are
 arguments that seldom change, by `Preparation`, whenever the caller says so. Equal
 arrays, as masks that an exporter writes for each layer, are one, unless they are
-factors of products, each of which may be packed for its product.
+factors of products, each of which may be packed for its product. Masks of zeros go.
 """
 
 import dataclasses
@@ -20,6 +20,7 @@ from morello.frontends.grouping.group_dims import UnfitError
 from morello.frontends.grouping.groups import is_product, is_short
 from morello.frontends.grouping.parts import part_of_nodes
 from morello.frontends.nodes.rewriting import Rewriter
+from morello.frontends.nodes.rows.zeros import without_zeros
 from morello.frontends.nodes.tensors import (
     Array,
     Joined,
@@ -116,7 +117,8 @@ class Preparation:
 def prepared(tensors: Tensors) -> tuple[Tensors, Preparation | None]:
     """The tensors of which what is known beforehand is given, and how the rest of that
     is computed of weights; None where it is all of constants."""
-    return _Preparing(tensors).prepare()
+    rest, preparation = _Preparing(tensors).prepare()
+    return without_zeros(rest), preparation
 
 
 class _Preparing(Rewriter):
