@@ -22,6 +22,10 @@ from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 _COLUMN_MAJOR = Layout.parse("[0,2,1]")
 
+_LATE = 4
+"""One line in so many is waited for: memory and multiply-adds overlap in part where
+they take the same time."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GemmFarPanels(Kernel):
@@ -106,8 +110,10 @@ class GemmFarPanels(Kernel):
         for phase, columns in zip(
             tile_phases(frame, width, self.isa), (width, n % width), strict=True
         ):
+            read = rhs.lines((1, k, columns))
             lines = (
-                Lines(1, rhs.lines((1, k, columns)), Access.OVERLAPPED),
+                Lines(1, read - read // _LATE, Access.OVERLAPPED),
+                Lines(1, read // _LATE, Access.DEMAND, hidden=False),
                 Lines(0, lhs.lines((1, m, k)), Access.OVERLAPPED),
                 Lines(2, out.lines((1, m, columns)), Access.STORED),
             )
