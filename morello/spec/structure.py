@@ -58,19 +58,22 @@ def is_place(kind: Kind, dim: int) -> bool:
 
 def is_common(kind: Kind, dim: int) -> bool:
     """Whether something is a product and every value has a dimension, beside others and
-    but for inputs of one dimension, as the places that a mask compares, or that only
-    maps read and that follow none, as a mask of scores: two elements of it have nothing
-    else in common."""
+    but for inputs of one dimension, as the places that a mask compares, and for those
+    that only maps read, that follow none, and that lack all such dimensions, as one
+    mask of all scores: two elements of it have nothing else in common."""
     return kind.as_graph is not None and _is_common(kind.as_graph, dim)
 
 
 def _is_common(graph: Graph, dim: int) -> bool:
     if graph.rank < 2 or not (graph.contractions or _multiplies_rows(graph, dim)):
         return False
-    without = [v for v in range(graph.count) if dim not in graph.dims_of(v)]
+    dims = [graph.dims_of(v) for v in range(graph.count)]
+    without = [v for v in range(graph.count) if dim not in dims[v]]
+    every = frozenset.intersection(*(d for d in dims if dim in d))
     factors = {a for v in graph.contractions for a in graph.arguments(v)}
     return not any(map(graph.is_node, without)) and all(
-        len(graph.dims_of(v)) == 1 or (v not in factors and _leaders(graph)[v] == v)
+        len(dims[v]) == 1
+        or not (v in factors or dims[v] & every or _leaders(graph)[v] != v)
         for v in without
     )
 
