@@ -101,7 +101,7 @@ class Solved:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What comes back of a job."""
+    """A job with its result, as a worker returns them."""
 
     job: Job
     solved: Solved

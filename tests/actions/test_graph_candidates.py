@@ -159,7 +159,7 @@ def test_heads_are_taken_one_by_one() -> None:
 def test_what_rows_heads_share_keeps_none_of_them_together(
     text: str, before: set[str] | None
 ) -> None:
-    """What only maps read may come nearer before, in tiles."""
+    """Inputs that only maps read may come nearer before, in tiles."""
     spec = _serial(text)
     *others, last = candidates(spec.key, goal_axes(spec, 1), AVX2)
     assert isinstance(last, Drop) == (before is not None)

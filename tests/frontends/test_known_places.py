@@ -56,7 +56,7 @@ DIVIDED = (
 )
 
 PROGRAMS = {name: line for name, *line in rows(__file__, "known_places")}
-"""Which function writes the program, the result's shape, lines, what NumPy computes."""
+"""The function that writes each program, the result's shape, lines, NumPy's code."""
 
 WAYS: dict[str, Callable[[str, str], str]] = {
     "stablehlo": stablehlo,

@@ -33,7 +33,7 @@ def hoisted(tensors: Tensors) -> Tensors:
 
 
 _Scales = list[tuple[str, Expression, list[Access]]]
-"""What factors are scaled by: a function, an expression, and what that reads."""
+"""The scale of factors: a function, an expression, and the values that it reads."""
 
 
 class _Hoisting(Rewriter):

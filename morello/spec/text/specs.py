@@ -47,7 +47,7 @@ class Part:
 
     text: str
     column: int
-    """Of its first character, from 1."""
+    """The place of its first character, from 1."""
 
 
 def parts_of(text: str) -> list[Part]:
