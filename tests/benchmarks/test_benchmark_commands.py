@@ -122,7 +122,7 @@ def test_any_spec_by_two_versions_of_the_files(capsys: Capture) -> None:
     cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
     assert cells[0] == "`softmax:2x8:f32`"
     assert all(float(cell) > 0 for cell in cells[1:5])
-    assert "unsupported: unknown dtype 'f31'" in lines[3]
+    assert "unsupported: Spec column 13: unknown dtype 'f31'" in lines[3]
     assert lines[-1].startswith("old over new: best ")
 
 

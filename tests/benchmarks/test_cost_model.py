@@ -115,7 +115,7 @@ def test_a_run(tmp_path: Path, capsys: Capture) -> None:
 
 def test_refusals(tmp_path: Path, capsys: Capture) -> None:
     assert main(["--spec", "vax:1", "-o", str(tmp_path)]) == 2
-    assert "error: unknown kind 'vax'" in capsys.readouterr().err
+    assert "error: Spec column 1: unknown kind 'vax'" in capsys.readouterr().err
     assert main(["--quick", "--target", "vax", "-o", str(tmp_path)]) == 2
     assert "error: unknown target 'vax'" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -38,13 +38,18 @@ PROGRAMS = {name: line for name, *line in rows(__file__, "structures")}
 """The result's type, the lines of the program, and what NumPy computes."""
 
 
+def program(name: str) -> tuple[str, np.ndarray]:
+    """The text of a program, and the right result."""
+    kind, body, wanted = PROGRAMS[name]
+    text = rolled(body.replace("; ", "\n"), f"tensor<{kind}>")
+    return text, eval(wanted, globals(), {"x": X, "y": Y})
+
+
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_structure_is_computed(name: str) -> None:
-    kind, body, wanted = PROGRAMS[name]
-    lines = body.replace("; ", "\n")
-    model = morello.from_mlir(rolled(lines, f"tensor<{kind}>"))
-    right = eval(wanted, globals(), {"x": X, "y": Y})
+    text, right = program(name)
+    model = morello.from_mlir(text)
     for result in (
         model.evaluate(X, Y),
         model.compile(threads=1, time_limit=0.5)(X, Y),
@@ -258,12 +263,12 @@ def test_what_is_joined_with_others_later_is_computed_in_its_place(
 
 
 def test_a_portable_artifact_is_the_same_program() -> None:
-    text, wanted = PROGRAMS["joined"]
+    text, right = program("joined")
     stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
     oldest = stablehlo.get_minimum_version()
     artifact = stablehlo.serialize_portable_artifact_str(text, oldest)
     result = morello.from_mlir(artifact).evaluate(X, Y)
-    np.testing.assert_allclose(result, wanted(X, Y), rtol=2e-5)
+    np.testing.assert_allclose(result, right, rtol=2e-5)
 
 
 def test_other_bytes_are_no_program() -> None:

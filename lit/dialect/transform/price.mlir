@@ -50,7 +50,7 @@ func.func @f(%out: memref<100x8xf32>) attributes {morello.goal = "fill:400x8:f64
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.fill"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error @+1 {{'morello.goal': unknown dtype 'f64'}}
+  // expected-error @+1 {{'morello.goal': Spec column 12: unknown dtype 'f64'}}
   %r:2 = "morello_transform.tile"(%0) {dim = "d0", size = 14 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }
