@@ -5,7 +5,15 @@ that is in it has an op in the ``morello_transform`` dialect and is tried by the
 but `Range`, which puts programs of several sizes together.
 """
 
-from morello.actions.base import Action, Child, Expansion, Hole, LoopForm, Rewrite
+from morello.actions.base import (
+    Action,
+    Axes,
+    Child,
+    Expansion,
+    Hole,
+    LoopForm,
+    Rewrite,
+)
 from morello.actions.candidates import ACTIONS, candidates
 from morello.actions.copies.move import Move
 from morello.actions.copies.pad import Pad
@@ -32,9 +40,9 @@ from morello.actions.specialize_range import SpecializeRange
 from morello.actions.to_accum import ToAccum
 
 __all__ = [
-    "ACTIONS", "Action", "Border", "Child", "Collapse", "Cut", "CutInPlace", "Drop",
-    "Expansion", "GridParallel", "Hole", "LoopForm", "Merge", "Move", "Online", "Pad",
-    "Peel", "Range", "Rewrite", "Select", "SizesError", "SpecializeRange", "Split",
-    "SplitParallel", "Squeeze", "Taps", "Tile", "TileParallel", "ToAccum", "Unfold",
-    "candidates", "may_drop", "tiled_dims",
+    "ACTIONS", "Action", "Axes", "Border", "Child", "Collapse", "Cut", "CutInPlace",
+    "Drop", "Expansion", "GridParallel", "Hole", "LoopForm", "Merge", "Move", "Online",
+    "Pad", "Peel", "Range", "Rewrite", "Select", "SizesError", "SpecializeRange",
+    "Split", "SplitParallel", "Squeeze", "Taps", "Tile", "TileParallel", "ToAccum",
+    "Unfold", "candidates", "may_drop", "tiled_dims",
 ]  # fmt: skip

@@ -11,8 +11,8 @@ pytestmark = pytest.mark.quick
 
 ROOT = Path(morello.search.__file__).parent
 OF_ACTIONS = {
-    *("ACTIONS", "Action", "Child", "Expansion", "LoopForm", "Rewrite", "candidates"),
-    "may_drop",
+    *("ACTIONS", "Action", "Axes", "Child", "Expansion", "LoopForm", "Rewrite"),
+    *("candidates", "may_drop"),
 }
 OF_LOOPS = {"Split", "Tile", "TileParallel", "tiled_dims"}
 OF_RANGES = {"Range", "SizesError", "ToAccum", *OF_LOOPS}

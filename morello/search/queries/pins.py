@@ -13,8 +13,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from morello.actions import Action, Expansion
-from morello.actions.base import Axes
+from morello.actions import Action, Axes, Expansion
 from morello.errors import MorelloError, ScheduleError, SearchError
 from morello.machine import Target
 from morello.search.dp.axes import matters
