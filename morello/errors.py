@@ -55,7 +55,7 @@ class SpecError(MorelloError):
     """Characters of the text that was read before the part at fault."""
 
     def at_column(self, column: int) -> "SpecError":
-        """The same error with the column, from 1, of the text that was read."""
+        """A copy of the error with the column, from 1, of the text that was read."""
         what = f"Spec column {column + self.offset}: {self.what}"
         return type(self)(what, self.remedy)
 
