@@ -109,16 +109,15 @@ def probes(isa: Isa) -> tuple[Probe, ...]:
 
 
 def _tile_probes() -> tuple[Probe, ...]:
-    """Products of tiles, in four sums or in one."""
-    common: dict[str, Any] = {
-        "needs": Op.TILE_DOT_U8S8,
-        "before": f"ldtilecfg {_CONFIGURATION}($0)",
-        "after": "tilerelease",
-    }
+    """Products of tiles, in four sums or in one, and configurations."""
+    configure = f"ldtilecfg {_CONFIGURATION}($0)"
+    common: dict[str, Any] = {"needs": Op.TILE_DOT_U8S8, "after": "tilerelease"}
+    whole: dict[str, Any] = {**common, "before": configure}
     text = "tdpbusd %tmm6, %tmm4, %tmm{i}"
     return (
-        Probe("tile_dot", text, 4, **common),
-        Probe("tile_dot_latency", text, 4, chain=True, **common),
+        Probe("tile_dot", text, 4, **whole),
+        Probe("tile_dot_latency", text, 4, chain=True, **whole),
+        Probe("tile_config", configure, 4, **common),
     )
 
 

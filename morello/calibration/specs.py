@@ -1,8 +1,9 @@
 """The Specs whose programs are measured: of every kind, from every memory.
 
 Operands in L1 and L2 fit there and are warm. Those in MEM are what users have: large,
-small, odd and skinny ones, bound by arithmetic and by memory; and graphs of several
-nodes, whose kernels loads, functions and lines of several operands share.
+small, odd and skinny ones, bound by arithmetic and by memory; products of bytes, bf16
+and f16, which instructions of their own compute where a target has them; and graphs of
+several nodes, whose kernels loads, functions and lines of several operands share.
 """
 
 from morello.machine import Target
@@ -47,6 +48,16 @@ IN_MEM = (
     "move:2048x2048:f32:dst=[1,0]", "max:4000x4000:f32", "max:1200x1000:f32",
     "max:1200x1000:f32:x0=[1,0]",
 )  # fmt: skip
+NARROW = (
+    "matmul:64x96x128:u8,s8,s32", "matmul:256x512x512:u8,s8,s32",
+    "matmul:100x300x700:s8,s8,s32", "matmul:1x2048x4096:u8,s8,s32",
+    "matmul:256x512x512:bf16,bf16,f32:flushing=true",
+    "matmul:64x2048x1024:bf16,bf16,f32:flushing=true",
+    "matmul:100x320x700:bf16,bf16,f32:flushing=true",
+    "matmul:96x512x256:bf16,bf16,f32:flushing=true"
+    ":lhs=[0,1,2]@L2:rhs=[0,2,1,2p32,1p2]@L2:out=[0,1,2]@L2",
+    "matmul:8x2048x4096:f32,f16,f32", "matmul:16x2048x2048:f32,bf16,f32",
+)  # fmt: skip
 GRAPHS = (
     "exp:64x1000:f32", "add:256x1024:f32", "sum:500x700:f32:x0=[1,0]",
     "softmax:32x512:f32", "softmax:300x49:f32", "softmax:4x20000:f32",
@@ -56,7 +67,7 @@ GRAPHS = (
     "conv:1x32x28x28x64x3x3:f32:pad=1:layout=nhwc",
     "conv:1x48x28x28x48x3x3:f32:pad=1:groups=48",
 )  # fmt: skip
-ALL = (*IN_L1, *IN_L2, *IN_MEM, *GRAPHS)
+ALL = (*IN_L1, *IN_L2, *IN_MEM, *NARROW, *GRAPHS)
 
 QUICK = (
     f"matmul_accum:6x40x16:f32:{_L1_MATMUL}",
