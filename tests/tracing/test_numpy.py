@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import morello
 from tests.tracing.beside import Array, check
 
 RNG = np.random.default_rng(7)
 X, Y = RNG.standard_normal((2, 4, 6), np.float32)
 V, W = RNG.standard_normal((2, 6), np.float32)
+LEAST = np.array([0, -0.0, 2, -2, 4, 1, -3, 1e-45, -1e-45, 3e38, -2.5], np.float32)
 ODD = np.array([[np.nan, 1, np.inf, -0.0], [2, 2, -np.inf, 0.5]], np.float32)
 
 
@@ -74,3 +76,18 @@ def test_results_are_those_of_numpy(
     function: Callable[..., Any], arrays: tuple[Array, ...]
 ) -> None:
     check(function, arrays)
+
+
+@pytest.mark.parametrize("divisor", [2, -2, -1, 0.5, -8, 3])
+def test_remainders_have_the_zeros_of_numpy_and_those_of_the_least_numbers(
+    divisor: float,
+) -> None:
+    def function(x: Any) -> Any:
+        return x % divisor, x // divisor, np.fmod(x, divisor)
+
+    computed = morello.jit(function)(LEAST)
+    with np.errstate(over="ignore"):
+        wanted = function(LEAST)
+    for one, other in zip(computed, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(np.signbit(one), np.signbit(other))

@@ -62,9 +62,12 @@ def heaviside(x: Any, at: Any) -> Any:
 
 
 def _inverse(divisor: Any) -> float | None:
-    """The inverse of a power of two, which is exact; None of all else."""
+    """The inverse of a power of two, which is exact; None of all else.
+
+    Those below one are left out: a quotient by them may be infinite.
+    """
     is_number = isinstance(divisor, int | float | np.integer | np.floating)
-    if not is_number or not divisor or abs(math.frexp(divisor)[0]) != 0.5:
+    if not is_number or not abs(divisor) >= 1 or abs(math.frexp(divisor)[0]) != 0.5:
         return None
     return float(1 / divisor)
 
@@ -74,7 +77,10 @@ def remainder(a: Any, b: Any) -> Any:
     inverse = _inverse(b)
     if inverse is None:
         return function("remainder", a, b)
-    return a - np.floor(a * inverse) * float(b)
+    rest = a - np.trunc(a * inverse) * float(b)
+    moved = where(_is_opposite(rest, b), rest + float(b), rest)
+    # A difference of equal numbers is +0; the zeros of NumPy have the divisor's sign.
+    return moved if b > 0 else where(function("equal", rest, 0.0), -0.0, moved)
 
 
 def fmod(a: Any, b: Any) -> Any:
@@ -82,7 +88,8 @@ def fmod(a: Any, b: Any) -> Any:
     inverse = _inverse(b)
     if inverse is None:
         return function("fmod", a, b)
-    return a - np.trunc(a * inverse) * float(b)
+    rest = a - np.trunc(a * inverse) * float(b)
+    return where(function("equal", rest, 0.0), a * 0.0, rest)
 
 
 def floor_divide(a: Any, b: Any) -> Any:
@@ -90,7 +97,16 @@ def floor_divide(a: Any, b: Any) -> Any:
     inverse = _inverse(b)
     if inverse is None:
         return function("floor_divide", a, b)
-    return where(isinf(a), math.nan, np.floor(a * inverse))
+    # The least numbers have a quotient that underflows, and a rest all the same.
+    whole = np.trunc(a * inverse)
+    rest = a - whole * float(b)
+    lower = where(_is_opposite(rest, b), whole - 1.0, whole)
+    return where(isinf(a), math.nan, lower)
+
+
+def _is_opposite(rest: Any, divisor: float) -> Any:
+    """Whether a rest has another sign than its divisor."""
+    return function("less", *((rest, 0.0) if divisor > 0 else (0.0, rest)))
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tracer:
