@@ -35,6 +35,8 @@ class Architecture:
     """The target triple of code for it."""
     tune: str
     """The CPU whose instruction order LLVM follows; no instruction depends on it."""
+    other_tunes: Mapping[str, str]
+    """By a word of a module in LLVM IR, the CPU that is followed there instead."""
     base_cpu: str
     """The CPU whose code runs on all others."""
     base_features: str

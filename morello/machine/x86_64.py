@@ -55,6 +55,9 @@ X86_64 = Architecture(
     # For haswell LLVM puts each sum right after its product, which leaves multipliers
     # idle on Zen 4 in loops with as many integer sums as products.
     tune="znver2",
+    # For Zen LLVM orders instructions once more after it has given them registers, and
+    # renames tiles that are free to ones that are not configured.
+    other_tunes={"ldtilecfg": "sapphirerapids"},
     base_cpu="x86-64",
     base_features="+sse2",
     half_floats="+f16c",

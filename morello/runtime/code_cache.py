@@ -89,7 +89,7 @@ def clear(folder: Path) -> None:
 def entry_key(*parts: str) -> str:
     """The name of what depends on some texts, the CPU, and versions."""
     versions = VERSION, __version__, llvmlite.__version__, lb.llvm_version_info
-    every = repr((versions, HOST.triple, HOST.tune)), *parts
+    every = repr((versions, HOST.triple, HOST.tune, HOST.other_tunes)), *parts
     return hashlib.sha256("\0".join(every).encode()).hexdigest()
 
 

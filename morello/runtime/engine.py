@@ -27,7 +27,7 @@ from morello.runtime.llvm_text import refuse_hazards
 from morello.runtime.loop_alignment import FREE
 from morello.runtime.object_file import undefined_symbols
 
-_ADDED = f' "no-builtins" "tune-cpu"="{HOST.tune}"'
+_ADDED = ' "no-builtins" "tune-cpu"="{}"'
 """Attributes of every function. Without builtins a loop that copies or fills stays a
 loop; LLVM would otherwise call ``memcpy`` or ``memset``, against the schedule."""
 
@@ -355,7 +355,14 @@ def _tuned(text: str) -> str:
 
     Functions that name a CPU of their own are left alone.
     """
-    return _DEFINE.sub(lambda m: m[0] if "-cpu" in m[0] else f"{m[1]}{_ADDED} {{", text)
+    added = _added(text)
+    return _DEFINE.sub(lambda m: m[0] if "-cpu" in m[0] else f"{m[1]}{added} {{", text)
+
+
+def _added(text: str) -> str:
+    """`_ADDED` of a module."""
+    others = (cpu for word, cpu in HOST.other_tunes.items() if word in text)
+    return _ADDED.format(next(others, HOST.tune))
 
 
 def _untuned(text: str) -> str:
@@ -363,7 +370,7 @@ def _untuned(text: str) -> str:
 
     LLVM reads no empty group of attributes.
     """
-    text = text.replace(_ADDED, "")
+    text = text.replace(_added(text), "")
     for group in _EMPTY.findall(text):
         text = re.sub(
             rf" {group}\b", "", text.replace(f"attributes {group} = {{ }}\n", "")

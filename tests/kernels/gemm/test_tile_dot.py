@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -200,6 +201,18 @@ def test_llvm_writes_the_instructions(name: str) -> None:
     assert bytes((0xC4, 0xE2, 0x78, 0x49)) in code  # LDTILECFG
     assert bytes((0xC4, 0xE2, 0x7B, 0x4B)) in code  # TILELOADD
     assert bytes((0xC4, 0xE2, 0x7B, 0x49, 0xC0)) in code  # TILEZERO of tile 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_llvm_takes_no_tile_that_is_not_configured(name: str) -> None:
+    """An edge of 13 rows has one tile of lhs and two of rhs, and long straight code."""
+    case = product(name, (13, 64, 128))
+    with ir.Context(), ir.Location.unknown():
+        text = lower_to_llvm_text(build([case]))
+    isa = AVX512_AMX
+    code = compile_object(text, cpu=isa.cpu, features=features_text(isa)).assembly()
+    assert code.count("tileload") > 3 * 8
+    assert set(re.findall("%tmm([0-7])", code)) == set("01467")
 
 
 def test_odd_k_is_left_to_others() -> None:
