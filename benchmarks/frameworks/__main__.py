@@ -4,11 +4,13 @@
     python -m benchmarks.frameworks torch --partition --native rows wide-rows vit-block
     python -m benchmarks.frameworks torch bert --native --freeze --beside openvino
     python -m benchmarks.frameworks torch bert --bf16 --native --beside openvino
+    python -m benchmarks.frameworks torch layers --eager --freeze --beside onnxruntime
     python -m benchmarks.frameworks jax
 
 One framework a process. Times are of whole calls from Python. Of PyTorch the line ends
 with what a call of a group takes beyond the machine code. With `--partition` the parts
-of least cost are compared with those of the rule, in place of Inductor. With `--bf16`
+of least cost are compared with those of the rule, in place of Inductor; with `--eager`
+eager is, whose convolutions and products are those of oneDNN and MKL. With `--bf16`
 models and inputs are in bf16, and products may take denormals for zero, as those of the
 others do; runtimes of ONNX have the model in f32, and are told to compute in bf16.
 """
@@ -19,7 +21,7 @@ import importlib.util
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,8 @@ _BF16 = 2
 """The greatest error of a contender in bf16, as a multiple of that of eager in bf16."""
 
 Call = Callable[[], Any]
+Row = tuple[str, list[float]]
+"""A line, and the ratios of best times and of medians in it."""
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -69,6 +73,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--bf16", action="store_true", help="models in bf16")
     parser.add_argument("--native", action="store_true", help="hold nobody to AVX2")
     parser.add_argument("--partition", action="store_true", help="parts of least cost")
+    parser.add_argument("--eager", action="store_true", help="eager for Inductor")
     options = parser.parse_intermixed_args(words)
     if (options.partition or options.beside) and options.framework == "jax":
         parser.error("--partition, --beside: their models are those of torch")
@@ -93,16 +98,19 @@ def _in_turns(calls: Sequence[Call], options: argparse.Namespace) -> list[list[f
     return samples
 
 
-def _line(name: str, times: dict[str, list[float]], rest: str) -> str:
+def _line(
+    name: str, times: dict[str, list[float]], rest: str, eager: bool = False
+) -> Row:
     """A row: the best times, and the least of the others over ours.
 
     Args:
         times: of ours first, in the order of the columns; of a contender that takes no
-            part there are none. Eager is compared with in no ratio.
+            part there are none.
+        eager: whether eager is among those that ratios are of.
     """
     best = {who: min(turns) for who, turns in times.items() if turns}
     median = {who: float(np.median(turns)) for who, turns in times.items() if turns}
-    ours, *others = (who for who in best if who != "eager")
+    ours, *others = (who for who in best if eager or who != "eager")
     ratios = [
         min(of_contender[who] for who in others) / of_contender[ours]
         for of_contender in (best, median)
@@ -110,7 +118,18 @@ def _line(name: str, times: dict[str, list[float]], rest: str) -> str:
     cells = " ".join(
         f"{best[who]:11.1f}" if who in best else f"{'-':>11}" for who in times
     )
-    return f"{name:12} {cells} {ratios[0]:6.3f} {ratios[1]:7.3f}   {rest}"
+    return f"{name:12} {cells} {ratios[0]:6.3f} {ratios[1]:7.3f}   {rest}", ratios
+
+
+def _print_rows(rows: Iterable[Row]) -> None:
+    """Print lines as they come, and at last what their ratios are together."""
+    every = []
+    for line, ratios in rows:
+        print(line, flush=True)
+        every.append(ratios)
+    for name, ratios in zip(("best", "medians"), zip(*every, strict=True), strict=True):
+        mean = np.exp(np.mean(np.log(ratios)))
+        print(f"{name}: geometric mean {mean:.3f}, least {min(ratios):.3f}")
 
 
 def _torch(options: argparse.Namespace) -> None:
@@ -124,16 +143,25 @@ def _torch(options: argparse.Namespace) -> None:
         inductor.cpp.simdlen = 256
     torch._dynamo.config.allow_rnn = True
     models: Any = importlib.import_module("benchmarks.frameworks.torch_models")
-    others = ("rule",) if options.partition else ("Inductor", *options.beside)
+    others = ("rule",) if options.partition else (*_inductor(options), *options.beside)
     first = "least cost" if options.partition else "Morello"
     columns = " ".join(f"{name:>11}" for name in (first, *others, "eager"))
     print(f"{'model':12} {columns}   best  median  (µs)")
-    for name in options.models or models.SMALL:
-        print(_model(torch, name, models.MODELS[name], options), flush=True)
+    names = [
+        name
+        for word in options.models or models.SMALL
+        for name in models.SUITES.get(word, (word,))
+    ]
+    _print_rows(_model(torch, name, models.MODELS[name], options) for name in names)
 
 
-def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str:
-    """The line of a model.
+def _inductor(options: argparse.Namespace) -> tuple[str, ...]:
+    """The name of Inductor, if it takes part."""
+    return () if options.eager else ("Inductor",)
+
+
+def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> Row:
+    """The row of a model.
 
     Raises:
         AssertionError: a result differs, or a group is not compiled.
@@ -184,13 +212,14 @@ def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str
     assert all(one.native is not None for one in noted)
     if options.partition:
         other = ours("rule")
-    else:
+    elif not options.eager:
         compiled("Inductor", options={"freezing": True})
     backend.Group = group.Group
     failed = _add_runtimes(torch, exact, exact_inputs, add, options)
     add("eager", lambda: model(*inputs))
     turns = _in_turns(list(calls.values()), options)
-    columns = (*list(calls)[:2], *options.beside, "eager")
+    others = ("rule",) if options.partition else _inductor(options)
+    columns = ("ours", *others, *options.beside, "eager")
     times: dict[str, list[float]] = {who: [] for who in columns}
     times |= zip(calls, turns, strict=True)
     rest = f"found in {first:.1f} s"
@@ -200,9 +229,11 @@ def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str
         rest += f", then by the rule in {other:.1f} s"
         return _line(name, times, rest + ": the same parts" * same)
     if options.beside:
-        return _line(name, times, f"{rest}, groups: {len(noted)}{failed}")
+        rest += f", groups: {len(noted)}{failed}"
+        return _line(name, times, rest, options.eager)
     beyond = " and ".join(_beyond(torch, one, options) for one in noted)
-    return _line(name, times, f"{rest}, a group takes {beyond} µs beyond its code")
+    rest += f", a group takes {beyond} µs beyond its code"
+    return _line(name, times, rest, options.eager)
 
 
 def _error(result: Any, exact: Any) -> float:
@@ -306,14 +337,14 @@ def _jax(options: argparse.Namespace) -> None:
             print("XLA's library is not held to AVX2: this jaxlib has other names")
     functions = jax_functions.functions(jax)
     print(f"{'function':12} {'Morello':>11} {'XLA':>11}   best  median  (µs)")
-    for name in options.models or functions:
-        print(_function(jax, name, *functions[name], options), flush=True)
+    names = options.models or functions
+    _print_rows(_function(jax, name, *functions[name], options) for name in names)
 
 
 def _function(
     jax: Any, name: str, function: Any, shapes: Any, options: argparse.Namespace
-) -> str:
-    """The line of a function.
+) -> Row:
+    """The row of a function.
 
     Raises:
         AssertionError: the results differ.

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchmarks.frameworks import whole_models
+from benchmarks.frameworks import layer_models, whole_models
 
 
 class Perceptron(nn.Module):
@@ -114,5 +114,13 @@ def _small(name: str) -> whole_models.Made:
 MODELS: dict[str, Callable[[], whole_models.Made]] = {
     **{name: partial(_small, name) for name in SMALL},
     **whole_models.MODELS,
+    **layer_models.LAYERS,
+    **layer_models.RESIDUALS,
 }
-"""Functions that make a module and its inputs: these, and whole models."""
+"""Functions that make a module and its inputs: these, whole models and layers."""
+
+SUITES = {
+    "layers": tuple(layer_models.LAYERS),
+    "residuals": tuple(layer_models.RESIDUALS),
+}
+"""Names of several models."""
