@@ -2,7 +2,8 @@
 
 Programs alone do not determine what instructions cost: loads, stores and arithmetic
 come in the same proportions in most of them. Short loops of one instruction each do,
-and bound the coefficients.
+and bound the coefficients. So does a loop over lines of L2: programs that were drawn
+seldom wait for these, and a search looks for tiles that read more of them than arrive.
 """
 
 import ctypes
@@ -26,8 +27,12 @@ Bounds = Mapping[str, tuple[int, int]]
 
 _TRIPS = 5000
 _SAMPLES = 25
-_BYTES = 4096
-"""Bytes of the buffer that loads and stores use: eight lines of it, in L1."""
+_LINES = 2048
+"""Lines that are read from L2: more than L1 holds, half of what L2 does, and few enough
+that the loads of a trip stay in the cache of instructions."""
+
+_BYTES = 64 * _LINES
+"""Bytes of the buffer: loads and stores use eight lines of it, which stay in L1."""
 
 _CONFIGURATION = 2048
 """Place of the configuration of tiles in this buffer, in bytes."""
@@ -40,7 +45,8 @@ class Probe:
     Args:
         coefficient: what it measures.
         text: the instruction; ``{r}`` is what registers are called but for their
-            number, ``{i}`` a number, ``{at}`` a place in memory.
+            number, ``{i}`` a number, ``{at}`` a place in memory, ``{line}`` one in
+            another line for each.
         count: how often it stands in the loop.
         ops: instructions in ``text``.
         chain: whether each waits for the one before.
@@ -63,7 +69,8 @@ class Probe:
         return r"\0A".join(
             self.text.format(
                 r="%zmm" if isa.vector_bytes == 64 else "%ymm",
-                i=0 if self.chain else i,
+                i=0 if self.chain else i % 12,
+                line=f"{64 * i}($0)",
                 at=f"{isa.vector_bytes * (i % 8)}($0)",
             )
             for i in range(self.count)
@@ -87,6 +94,7 @@ def probes(isa: Isa) -> tuple[Probe, ...]:
             r"vpmulld {r}15, {r}14, {r}13\0Avpaddd {r}13, {r}{i}, {r}{i}",
         ),
         Probe("load", "vmovups {at}, {r}{i}"),
+        Probe("line_l2", "vmovups {line}, {r}{i}", _LINES),
         Probe("store", "vmovups {r}{i}, {at}"),
         Probe("masked_load", masked),
         Probe("shuffle", "vshufps $$27, {r}15, {r}14, {r}{i}"),

@@ -222,6 +222,7 @@ def test_instructions_are_probed_and_bound_their_coefficients(isa: Isa) -> None:
     vectors = [c for name, c in probed.items() if not name.startswith("tile_")]
     assert all(200 < cost < 20000 for cost in vectors)
     assert probed["fma_latency"] > 2 * probed["fma"]
+    assert probed["line_l2"] > probed["load"]
     within = bounds(AVX2, probed)
     assert set(within) == set(FITTED)
     low, high = within["load"]
