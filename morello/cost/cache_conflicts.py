@@ -121,7 +121,7 @@ def is_strip(frame: Frame, operand: int) -> Ints:
 
 def is_read_across(key: SpecKey, operand: int) -> bool:
     """Whether a reduction goes from row to row of an operand, not along them."""
-    dims, tensor = key.kind.operands[operand].dims, key.tensors[operand]
-    reductions = [dim for dim in key.kind.reductions if dim in dims]
-    along = dims[tensor.layout.streamed]
-    return bool(reductions) and along not in reductions
+    form, tensor = key.kind.operands[operand], key.tensors[operand]
+    reductions = set(key.kind.reductions).intersection(form.dims)
+    along = form.axes[tensor.layout.streamed].dims
+    return bool(reductions) and reductions.isdisjoint(along)

@@ -8,6 +8,7 @@ import pytest
 from morello.actions import Move
 from morello.actions.loops.base import tile_key
 from morello.cost.affine import CROSSING, STREAMS
+from morello.cost.cache_conflicts import is_read_across
 from morello.cost.counts import Access, Lines, OpCounts, Phase, add, times
 from morello.cost.of_target import cost_model
 from morello.learned.ledger import with_costs
@@ -222,6 +223,25 @@ def test_a_strip_that_a_reduction_reads_begins_a_stream_a_line() -> None:
     strip = 4 * 9 * (line + C.stream_start_mem)
     assert cost(text.format(9), "rhs", L2) == strip
     assert cost("matmul:9x64x64:f32:lhs=[0,1,2]/strided", "lhs", L2) == 4 * 9 * line
+
+
+@pytest.mark.parametrize(
+    ("image", "across"),
+    [
+        ("x0[pad(d0+d3,1,1),pad(d1+d4,1,1),d5]", False),
+        ("x0[d5,pad(d0+d3,1,1),pad(d1+d4,1,1)]", False),
+        ("x0[pad(d0+d3,1,1),d5,d1]", True),
+    ],
+)
+def test_a_reduction_goes_along_the_last_axis_of_an_image_or_across(
+    image: str, across: bool
+) -> None:
+    """Axes of an image are fewer than its dimensions: a window has two."""
+    text = (
+        f"compose:8x8x16x3x3x4:f32:graph=out v0[d0,d1,d2]=sum({image}*x1[d3,d4,d5,d2])"
+    )
+    spec = parse_spec(text, AVX2.limits)
+    assert is_read_across(spec.key, 0) == across
 
 
 def test_what_is_left_in_l2_is_waited_for() -> None:

@@ -16,7 +16,7 @@ from morello.search.dp.table import TableId
 from morello.search.storage.database import ROW_FORMAT
 from morello.spec import Limits, SpecKey
 
-SEARCH_VERSION = 57
+SEARCH_VERSION = 58
 """Raised by whoever changes what programs cost, which actions there are or how they are
 searched: rows of another version are never read."""
 
