@@ -1,4 +1,4 @@
-"""MKL 2024.2, with the override that lets CPUs of others have its code for AVX2."""
+"""MKL, with the override that lets CPUs of others have its code for AVX2."""
 
 import ctypes
 from pathlib import Path
@@ -33,7 +33,7 @@ class Mkl(Cblas):
     """f32, bf16 and int8 products, of B as it is or packed by MKL.
 
     Args:
-        library: path of ``libmkl_rt.so.2``.
+        library: path of ``libmkl_rt.so.2`` or ``.3``.
     """
 
     name = "mkl"

@@ -57,7 +57,7 @@ def _openblas(place: Place) -> Command:
 
 
 def _mkl(place: Place) -> Command:
-    library = place.library("mkl", "libmkl_rt.so.2")
+    library = place.library("mkl", "libmkl_rt.so.[23]")
     override = build.mkl_override(place.folder / "built")
     return Command(
         "benchmarks.peers.mkl:Mkl",

@@ -20,6 +20,9 @@ from benchmarks.harness.backend import (
 )
 from benchmarks.harness.case import Array, Case, Data, aligned_copy
 
+_INTEGERS = (("u8", "s8", "s32"), ("s8", "s8", "s32"))
+"""Dtypes of ``torch._int_mm``."""
+
 
 class TorchReady(Ready):
     """A call of torch.
@@ -56,7 +59,7 @@ class TorchReady(Ready):
 
 
 class Torch(Backend):
-    """f32 products, bf16 products with a bf16 output, u8·s8 products in s32."""
+    """f32 products, bf16 products with a bf16 output, products by s8 in s32."""
 
     name = "torch"
 
@@ -84,7 +87,7 @@ class Torch(Backend):
             return self._floats(case, data, "bf16", "output in bf16")
         if set(case.dtypes) == {"f32"}:
             return self._floats(case, data, "f32", "")
-        if case.dtypes == ("u8", "s8", "s32") and case.sizes[0] == 1:
+        if case.dtypes in _INTEGERS and case.sizes[0] == 1:
             return self._integers(case, data)
         raise UnsupportedError(f"it has no product {','.join(case.dtypes)}")
 
@@ -105,7 +108,7 @@ class Torch(Backend):
 
     def _integers(self, case: Case, data: Data) -> TorchReady:
         torch = _torch()
-        lhs = _tensor(data.lhs, "u8")[0]
+        lhs = _tensor(data.lhs, case.dtypes[0])[0]
         rhs = _tensor(data.rhs, "s8")[0]
         if case.rhs == "column":
             rhs = rhs.t()
