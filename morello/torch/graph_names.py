@@ -46,7 +46,7 @@ def graph_name(
         tuple(weights),
         options.packs,
         options.partition,
-        options.flushing,
+        options.flushes,
         options.winograd,
     )
     digest.update(repr(state).encode())

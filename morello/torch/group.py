@@ -224,7 +224,7 @@ def read_model(
         rounds=False,
         signature=_signature(simple),
         constants=constants,
-        flushing=options.flushing,
+        flushing=options.flushes,
         copies=options.packs,
     )
 

@@ -1,9 +1,13 @@
 """The options of ``torch.compile(model, backend="morello", options={…})``."""
 
 import dataclasses
+import functools
 import operator
 from collections.abc import Mapping
 from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from morello.compiler.searches import tuning_time
 from morello.compiler.target_choice import chosen_target
@@ -37,7 +41,8 @@ class Options:
         batch: the greatest size of a dynamic dimension for which one program
             is compiled, with all that are smaller; 0 for one of each shape. Also the
             most keys of a cache that grows.
-        flushing: as `morello.from_mlir` takes it.
+        flushing: as `morello.from_mlir` takes it; by default where eager's products of
+            bf16 take denormals for zero.
         winograd: as `morello.frontends.model.Model.compile` takes it.
     """
 
@@ -53,13 +58,18 @@ class Options:
     partition: Partition = "rule"
     shapes: int = 8
     batch: int = 0
-    flushing: bool = False
+    flushing: bool | None = None
     winograd: bool = False
 
     @property
     def packs(self) -> bool:
         """Whether copies of weights are kept in other layouts."""
         return self.freeze if self.pack is None else self.pack
+
+    @property
+    def flushes(self) -> bool:
+        """Whether products of bf16 may take denormals for zero."""
+        return eager_flushes() if self.flushing is None else self.flushing
 
     @classmethod
     def read(cls, choices: Mapping[str, Any] | None) -> "Options":
@@ -88,10 +98,21 @@ class Options:
         tuning_time(self.tune)
         for name, least in (("jobs", 1), ("shapes", 0), ("batch", 0)):
             _check_count(name, getattr(self, name), least)
-        for name in ("wait", "freeze", "flushing", "winograd"):
+        for name in ("wait", "freeze", "winograd"):
             _check_truth(name, getattr(self, name))
-        if self.pack is not None:
-            _check_truth("pack", self.pack)
+        for name in ("pack", "flushing"):
+            if getattr(self, name) is not None:
+                _check_truth(name, getattr(self, name))
+
+
+@functools.cache
+def eager_flushes() -> bool:
+    """Whether eager's products of bf16 take denormals for zero on this CPU: one whose
+    products are 2^-128, and whose sums 2^-122, is asked.
+    """
+    with unset_fake_temporarily(), torch.no_grad():
+        small = torch.full((32, 64), 2.0**-64, dtype=torch.bfloat16, device="cpu")
+        return not bool((small @ small.T).any())
 
 
 def _check_count(name: str, value: Any, least: int) -> None:

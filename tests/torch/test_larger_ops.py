@@ -293,11 +293,13 @@ def test_ops_are_whole_in_a_trace_alone() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("flushing", [False, True])
-def test_products_of_attention_flush_where_they_may(flushing: bool) -> None:
+@pytest.mark.parametrize("choice", [None, False, True])
+def test_products_of_attention_flush_where_they_may(choice: bool | None) -> None:
+    options = Options(flushing=choice)
+    flushing = options.flushes
     inputs = [torch.zeros(1, 2, 8, 16, dtype=torch.bfloat16) for _ in range(3)]
     graph = traced(torch.nn.functional.scaled_dot_product_attention, *inputs)
-    model = read_model(lowered(graph, inputs), (), Options(flushing=flushing))
+    model = read_model(lowered(graph, inputs), (), options)
     (part,) = model.parts
     assert part.kind.flushing == flushing
     assert ("narrow_bf16(v2)" in part.kind.text) == flushing
