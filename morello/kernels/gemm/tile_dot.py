@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from morello.cost.counts import Access, Lines, OpCounts, Phase
-from morello.kernels.emitter import Buffer, Emitter, Pack, Value
+from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
 from morello.kernels.predicates import GROUPS, in_l1, in_l2, size_is_one
 from morello.kernels.template import Kernel, wanted_forms
 from morello.machine.isa import Op
@@ -30,6 +30,9 @@ SUM_BYTES = 4
 
 COLUMNS = ROW_BYTES // SUM_BYTES
 """Columns of a tile of sums."""
+
+_GROUPS = ROW_BYTES // SUM_BYTES
+"""Groups along k of a tile of rhs, which are its rows."""
 
 _EACH = 2
 """Tiles of lhs, and of rhs, at a time."""
@@ -62,6 +65,11 @@ class _Region:
     """Bytes along k of a tile of lhs."""
     rows: _Blocks
     columns: _Blocks
+
+    @property
+    def steps(self) -> int:
+        """Tiles of lhs along k."""
+        return -(-(self.groups[1] - self.groups[0]) // _GROUPS)
 
     @property
     def sums(self) -> Iterator[tuple[int, int, int]]:
@@ -122,13 +130,14 @@ class TileDot(Kernel):
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """Products, rows that are loaded, sums that are stored, and configurations.
+        """Products, rows that are loaded, lines that are prefetched, sums that are
+        stored, and configurations.
 
         The chain is that of a block of sums, which waits for each product in turn where
         it has few of them.
         """
         _, m, k, n = frame.sizes
-        lhs, rhs, _ = frame.key.tensors
+        lhs, rhs, out = frame.key.tensors
         steps, groups = ceil_div(k, self._step), k // self._group
         rows, columns = ceil_div(m, ROWS), ceil_div(n, COLUMNS)
         blocks, panels = ceil_div(m, _EACH * ROWS), ceil_div(n, _EACH * COLUMNS)
@@ -139,6 +148,8 @@ class TileDot(Kernel):
             {
                 "tile_dot": steps * rows * columns,
                 "tile_row": steps * m * panels + groups * columns * blocks,
+                "load": in_l2(rhs) * groups * _EACH * panels
+                + in_l2(out) * 2 * m * columns,
             },
             {"tile_dot": steps * blocks * panels},
             (
@@ -216,18 +227,54 @@ class TileDot(Kernel):
             else:
                 emitter.zero_tile(tile)
 
-        def step(group: Value) -> None:
+        def step(number: Value) -> None:
+            group = emitter.linear([(number, _GROUPS), (region.groups[0], 1)])
             k = Pack(group, self._group)
-            for tile, (_, row, column), i, j in sums:
+            asked = list(self._asked(emitter, operands, region, place, number))
+            for at, (tile, (_, row, column), i, j) in enumerate(sums):
                 if i == 0:
                     emitter.load_tile(_RHS + j, rhs, (0, k, column), 1)
                 if j == 0:
                     emitter.load_tile(_LHS + i, lhs, (0, row, k), 1)
                 emitter.dot_tiles(self.instruction, tile, _LHS + i, _RHS + j)
+                for buffer, index in asked[at :: len(sums)]:
+                    emitter.prefetch(buffer, index, to_l1=buffer is out)
 
-        _loop(emitter, *region.groups, ROW_BYTES // SUM_BYTES, step)
+        _loop(emitter, 0, region.steps, 1, step)
         for tile, index, _, _ in sums:
             emitter.store_tile(tile, out, index, 1)
+
+    def _asked(
+        self,
+        emitter: Emitter,
+        operands: Sequence[Buffer],
+        region: _Region,
+        place: tuple[Value, Value],
+        step: Value,
+    ) -> Iterator[tuple[Buffer, Index]]:
+        """Lines that a step prefetches: of the rows of out that the block is written
+        to, in the first half of the steps, and of the panel of rhs after this one, of
+        which each block of rows has a share.
+
+        An operand that is said to be in L2 may be on its way there.
+        """
+        _, rhs, out = operands
+        (row, panel), rows = place, region.rows
+        if in_l2(rhs.tensor) and rows.start == 0:
+            each = ceil_div(_GROUPS, rows.end)
+            terms = [(step, _GROUPS), (row, each), (region.groups[0], 1)]
+            group, after = emitter.linear(terms), emitter.offset(panel, 1)
+            for i, j in itertools.product(range(each), range(_EACH)):
+                k = Pack(emitter.offset(group, i), self._group)
+                yield rhs, (0, k, Pack(after, _EACH * COLUMNS, COLUMNS * j))
+        if in_l2(out.tensor):
+            each = ceil_div(2 * sum(rows.tiles), region.steps)
+            first = emitter.linear([(row, _EACH * ROWS), (step, each)])
+            for i, j in itertools.product(
+                range(each), range(len(region.columns.tiles))
+            ):
+                column = Pack(panel, _EACH * COLUMNS, COLUMNS * j)
+                yield out, (0, emitter.offset(first, i), column)
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Panels of groups for rhs, rows for lhs, where out is what it writes."""

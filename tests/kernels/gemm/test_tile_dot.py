@@ -206,7 +206,7 @@ def test_llvm_writes_the_instructions(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_llvm_takes_no_tile_that_is_not_configured(name: str) -> None:
     """An edge of 13 rows has one tile of lhs and two of rhs, and long straight code."""
-    case = product(name, (13, 64, 128))
+    case = product(name, (13, 64, 128), levels=("L1", "L1", "L1"))
     with ir.Context(), ir.Location.unknown():
         text = lower_to_llvm_text(build([case]))
     isa = AVX512_AMX
