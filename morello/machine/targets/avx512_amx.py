@@ -2,7 +2,7 @@
 
 A product of tiles of 16 rows takes 16 cycles, of bf16 twice and of bytes four times
 what vectors do in that time. The system has to permit it (`tile_permission.py`).
-Nothing was measured with these kernels yet: costs of vectors and memory are those of
+No calibration has timed programs in tiles yet: costs of vectors and memory are those of
 `AVX512_VNNI_BF16`, those of tiles come from a kernel of the same form.
 """
 
