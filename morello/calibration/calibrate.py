@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from morello.calibration.draw import Drawn, Known, Plan, in_turns
-from morello.calibration.fit import Fit, Measured, describe, explained
+from morello.calibration.fit import Fit, Measured, describe, explained, nearest
 from morello.calibration.probes import CHAINED, Bounds, bounds, probe
 from morello.calibration.timing import Stopwatch
 from morello.calibration.turns import turn
@@ -131,7 +131,8 @@ def fit_in_steps(
 def as_probed(
     target: Target, probed: Mapping[str, float], seen: Iterable[str]
 ) -> Target:
-    """The target with what single instructions cost where no program says more.
+    """The target with what probes say where no program says more, in the orders of
+    `ORDERS`.
 
     Args:
         probed: millicycles of single instructions, by the name of the coefficient.
@@ -142,7 +143,7 @@ def as_probed(
         for name, cost in probed.items()
         if name not in set(seen)
     }
-    return with_costs(target, costs)
+    return nearest(with_costs(target, costs))
 
 
 class _Sample:

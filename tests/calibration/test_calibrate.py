@@ -144,6 +144,10 @@ def test_what_no_program_pays_for_costs_what_it_does_alone() -> None:
     target = module.as_probed(AVX2, probed, seen=("fma", "loop"))
     changed = {"dot": 492, "dot_latency": 4345}
     assert target == with_costs(AVX2, changed)
+    overlapped = AVX2.coefficients.line_mem_overlapped
+    turned = module.as_probed(AVX2, {"line_l2": 2.0 * overlapped}, seen=())
+    assert AVX2.coefficients.line_l2 < turned.coefficients.line_l2
+    assert turned.coefficients.line_l2 <= turned.coefficients.line_mem_overlapped
 
 
 def test_a_machine_that_slows_down_makes_no_choice_slow(
